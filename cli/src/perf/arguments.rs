@@ -51,6 +51,9 @@ pub(crate) struct Serve {
     /// Report events as JSON lines on standard output.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Report twice a second what has come so far, too, however the measurement ends.
+    #[arg(long, requires = "json")]
+    pub(crate) intervals: bool,
 }
 
 #[derive(Args, Clone)]

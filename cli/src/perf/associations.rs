@@ -97,25 +97,27 @@ fn opened<S: Stack>(
 ) -> Result<Vec<Association<S>>, Error> {
     let mut open = Vec::new();
     let mut opening = HashMap::new();
-    let (mut numbers, mut looked) = (0..many, Instant::now());
+    let (mut numbers, mut due, mut looked) = (0..many, Vec::new(), Instant::now());
     while open.len() < many as usize {
         while opening.len() < OPENING
             && let Some(number) = numbers.next()
         {
-            let mut one = Exchange::new(endpoint.open(place.address), number);
-            one.turn(payload)?;
+            let one = Exchange::new(endpoint.open(place.address), number);
+            due.push(one.association.name());
             opening.insert(one.association.name(), one);
         }
-        endpoint.wait(Some(LOOK))?;
-        while let Some(name) = endpoint.take_changed() {
+        endpoint.wait(Some(if due.is_empty() { LOOK } else { Duration::ZERO }))?;
+        due.extend(std::iter::from_fn(|| endpoint.take_changed()));
+        // A request that was lost is repeated, and one that nobody answers given up.
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            due.extend(opening.keys());
+        }
+        for name in due.drain(..) {
             let Some(one) = opening.get_mut(&name) else { continue };
             if one.turn(payload)? {
                 open.extend(opening.remove(&name).map(|one| one.association));
             }
-        }
-        if looked.elapsed() >= LOOK {
-            looked = Instant::now();
-            opening.values_mut().try_for_each(|one| one.turn(payload).map(drop))?;
         }
     }
     Ok(open)

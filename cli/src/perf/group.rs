@@ -13,7 +13,7 @@ use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Error, Stack, System};
 
 use super::arguments::Run;
-use super::bulk::{connect, fits, part, payload_of, worded};
+use super::bulk::{PATIENCE, connect, fits, part, payload_of, worded};
 use super::outcome::{Outcome, Workload};
 use super::place::Place;
 use super::processor;
@@ -50,6 +50,7 @@ pub(super) fn measure<S: Stack>(
         run.size.map_or(SIZE, |size| usize::try_from(size).unwrap_or(usize::MAX)).max(SHORTEST);
     let endpoint = Endpoint::new(endpoint(&run.tuning), make).map_err(wrong)?;
     let mut association = connect(&endpoint, place)?;
+    association.set_timeout(Some(PATIENCE));
     fits(&association, size, place)?;
     let (before, mut intervals) = (processor(), Intervals::new(run.json));
     let begin = Instant::now();

@@ -33,7 +33,7 @@ pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     options::check(&Given::Serve(serve), &place)?;
     place.transport.check(&place, &serve.tuning)?;
     let interrupted = interrupts()?;
-    let told = Told { json: serve.json, place: &place };
+    let told = Told { json: serve.json, intervals: serve.intervals, place: &place };
     let (transport, tuning) = (place.transport, &serve.tuning);
     if tuning.copies {
         serve_all(serve, &told, transport.make_with::<Counted>(&place, tuning), &interrupted)
@@ -151,7 +151,7 @@ pub(super) fn attend<S: Stack>(
                 }
                 stays
             });
-            if let Some(told) = told.filter(|_| !guests.is_empty()) {
+            if let Some(told) = told.filter(|told| told.intervals && !guests.is_empty()) {
                 let mut sum = served;
                 guests.values().for_each(|guest| sum.guest(guest.counted()));
                 told.counting(&sum);
@@ -181,6 +181,8 @@ pub(super) fn unheard(address: SocketAddr, error: Error) -> Problem {
 /// Tells a person, or a program, what is measured.
 pub(super) struct Told<'a> {
     json: bool,
+    /// Whether what has come so far is told.
+    intervals: bool,
     pub(super) place: &'a Place,
 }
 
@@ -200,10 +202,8 @@ impl Told<'_> {
 
     /// What has come so far, of which a program may make a rate however the measurement ends.
     fn counting(&self, so_far: &Served) {
-        if self.json {
-            let Served { octets, messages, .. } = so_far;
-            say!("{}", json!({ "event": "counting", "octets": octets, "messages": messages }));
-        }
+        let Served { octets, messages, .. } = so_far;
+        say!("{}", json!({ "event": "counting", "octets": octets, "messages": messages }));
     }
 
     pub(super) fn measured(&self, remote: Option<SocketAddr>, counted: guest::Counted) {

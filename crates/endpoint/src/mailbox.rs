@@ -156,6 +156,8 @@ impl<V: Offered> Mailbox<V> {
             return self.local(listener)?.err().map(Err);
         };
         self.await_arrivals();
+        // What happened on it may have been listed and taken before anybody knew it.
+        self.list(name);
         Some(Ok(name))
     }
 
@@ -450,6 +452,7 @@ impl<V: Offered, P: Protocol<Provides = V>> Outlet<P> for Mailbox<V> {
 
 #[cfg(test)]
 mod tests {
+    use stackwright_contract::PathLimits;
     use stackwright_contract::services::{Datagrams, DatagramsRequest};
     use stackwright_wire::BufferTree;
 
@@ -482,6 +485,30 @@ mod tests {
         }
         assert!(mailbox.changed.as_ref().is_some_and(|listed| listed.len() <= LISTED_LEAST));
         assert_eq!(mailbox.take_changed(), None);
+    }
+
+    #[test]
+    fn what_happened_on_an_arrival_is_listed_when_it_is_accepted() {
+        let mut mailbox = Mailbox::<Datagrams<BufferTree>>::new(Credit::default(), 1);
+        let (local, remote) = (Participant::OTHER_END, Participant::OTHER_END);
+        let listener = mailbox.listen(local);
+        mailbox.on_indication(AssociationIndication::Listening { listener, local });
+        let awaited = mailbox.asks.iter().find_map(|ask| match ask {
+            AssociationRequest::Await { association, .. } => Some(*association),
+            _ => None,
+        });
+        let association = awaited.expect("one is awaited");
+        let (credit, path) = (Credit::default(), PathLimits::UNBOUNDED);
+        mailbox.on_indication(AssociationIndication::Opened {
+            association,
+            local,
+            remote,
+            credit,
+            path,
+        });
+        while mailbox.take_changed().is_some() {}
+        assert!(matches!(mailbox.arrival(listener), Some(Ok(name)) if name == association));
+        assert_eq!(mailbox.take_changed(), Some(association));
     }
 
     #[test]

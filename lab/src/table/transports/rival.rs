@@ -85,7 +85,9 @@ impl Rival {
         let program: OsString = programs.of(self.ours)?.into();
         let mut command = ends.command(Side::B, &program, core);
         if self.ours {
-            command.args(["perf", "serve", "--json"]).arg(format!("{}://{place}", self.transport));
+            command
+                .args(["perf", "serve", "--json", "--intervals"])
+                .arg(format!("{}://{place}", self.transport));
             command.args(&self.options);
         } else {
             command.args(["serve", self.transport, &place.to_string()]);
