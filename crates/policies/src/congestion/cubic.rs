@@ -21,10 +21,11 @@ const LEFT: f64 = 0.7;
 /// both get as much (§4.3).
 const ALIKE: f64 = 3.0 * (1.0 - LEFT) / (1.0 + LEFT);
 
-/// From this round trip on, where fewer packets than these are acknowledged each second, the cubic
-/// function of time is steeper than reports can show: it grows by no more than a packet, or this
-/// part of the window, each round trip.
+/// From this round trip on, where a queue makes it so long or fewer packets than these are
+/// acknowledged each second, the cubic function of time is steeper than reports can show: it grows
+/// by no more than a packet, or this part of the window, each round trip.
 const LONG: Nanoseconds = SECOND;
+const QUEUED: f64 = 1.25;
 const FEW_EACH_SECOND: f64 = 3.0;
 const LONG_PART: f64 = 8.0;
 
@@ -47,9 +48,9 @@ const BESIDE_QUEUE_LEAST: f64 = 0.5;
 /// - **A pace** is named from a round trip of two milliseconds on, for
 ///   [`rate::PacedByCongestion`](crate::rate::PacedByCongestion): twice the window for each round
 ///   trip in slow start, and a quarter more than it otherwise.
-/// - **Round trips of more than a second on a link of some packets a second** let it grow by an
-///   eighth each: the cubic function of time, three seconds after a loss, would be steeper than
-///   reports can show.
+/// - **Round trips of more than a second**, because of a queue or on a link of some packets a
+///   second, let it grow by an eighth each: the cubic function of time, three seconds after a loss,
+///   would be steeper than reports can show.
 ///
 /// Choose it for long and fast paths; it is what most of the Internet does.
 ///
@@ -159,7 +160,8 @@ impl Curve {
         let round_trip = view.rtt.smoothed;
         // While a queue grows, the smoothed round trip is what it was long ago: the timeout is not.
         let few = FEW_EACH_SECOND * packet * seconds(view.rtt.timeout);
-        let most = if round_trip > LONG && self.window < few {
+        let is_queued = round_trip as f64 > QUEUED * view.rtt.least as f64;
+        let most = if round_trip > LONG && (is_queued || self.window < few) {
             self.window + packet.max(self.window / LONG_PART)
         } else {
             1.5 * self.window
