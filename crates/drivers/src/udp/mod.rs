@@ -375,12 +375,14 @@ impl<M: Message> Udp<M> {
         if let Peers::One(association) = socket.peers
             && socket.broken
             && !socket.readable
+            && !socket.defers
         {
             self.doubt(cx, name, association, out);
         }
         let Some(socket) = self.sockets.get(name) else { return };
-        let (sends, held) = (socket.writable && !socket.queue.is_empty(), !socket.held.is_empty());
-        if socket.readable || sends || socket.defers && held {
+        let sends = socket.writable && !socket.queue.is_empty();
+        let left = socket.defers && (socket.broken || !socket.held.is_empty());
+        if socket.readable || sends || left {
             self.mark(name);
         }
     }
