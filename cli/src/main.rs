@@ -49,7 +49,6 @@ mod report;
 mod secret;
 mod serve;
 mod shell;
-mod shown;
 mod spec;
 mod stacks;
 mod start;

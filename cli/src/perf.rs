@@ -12,7 +12,6 @@
 //! | `transactions.rs`, `one_way.rs` | what it does where an association is one exchange, or has one direction |
 //! | `group.rs` | what it does to a group |
 //! | `alone.rs` | both sides in one process |
-//! | `counted.rs` | messages that count how often they are copied |
 //! | `outcome.rs` | what came of it |
 //! | `shown.rs` | what a person sees meanwhile |
 
@@ -21,7 +20,6 @@ mod arguments;
 mod associations;
 mod bulk;
 mod cores;
-mod counted;
 mod group;
 mod guest;
 mod one_way;
@@ -44,10 +42,10 @@ use nix::time::ClockId;
 
 use crate::problem::Problem;
 use arguments::Run;
-use counted::Counted;
 use options::Given;
 use outcome::Outcome;
 use place::{Place, Transport};
+use transport::Make;
 
 pub(crate) fn run(perf: &Perf) -> Result<(), Problem> {
     match perf {
@@ -67,12 +65,7 @@ fn measure(run: &Run) -> Result<Outcome, Problem> {
     let tuning = run.tuning.of(run);
     place.transport.check(&place, &tuning)?;
     let congestion = place.transport.congestion(&tuning);
-    let (transport, place) = (place.transport, &place);
-    if tuning.copies {
-        let make = transport.make_with::<Counted>(place, &tuning);
-        return Ok(bulk::measure(run, place, make)?.controlled(congestion));
-    }
-    let make = transport.make(place, &tuning);
+    let (transport, place, make) = (place.transport, &place, &Make::new(&place, &tuning));
     let outcome = match (run.associations, run.requests) {
         _ if place.is_group() => group::measure(run, place, make),
         (Some(many), _) => associations::measure(run, place, many, make),

@@ -17,9 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stackwright::catalogue::{self, CatalogueEntry};
-use stackwright::compose::graph::{
-    Erased, Flaw, Node, Parameter, ParameterKind, ParameterTable, Parameters, ProtocolRegistry,
-};
+use stackwright::compose::graph::{Flaw, Parameter, ParameterKind, ParameterTable, Parameters};
 use stackwright::contract::Fingerprint;
 use stackwright::contract::words::Outside;
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
@@ -36,15 +34,15 @@ use stackwright_drivers::line::Line;
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
 use stackwright_drivers::{Driver, Lanes, Readiness};
+use stackwright_parts::{Boxed, Part, Registry};
 
 use crate::descriptors;
 use crate::line::LineAddress;
 use crate::problem::Problem;
-use crate::shown::Shown;
 use crate::stacks::{self, Message};
 use crate::{identity, trust};
 
-type Made = Result<Box<dyn Node<Message, Readiness>>, Flaw>;
+type Made = Result<Boxed, Flaw>;
 
 /// What a described stack is made with.
 pub(crate) struct Setting {
@@ -175,7 +173,7 @@ const DISK: &[Parameter] = &[
 ];
 
 /// All of them. Without a setting they can be looked at, and nothing is opened.
-pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Message, Readiness> {
+pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
     let own: [(_, _, &'static [Parameter], Make); 16] = [
         ("artp", purpose("artp"), artp::PARAMETERS, artp::make),
@@ -210,7 +208,7 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Messag
             xtp::make::<UnacknowledgedDatagram>,
         ),
     ];
-    let described = catalogue::registry(|| fastrand::u64(..));
+    let described = stackwright_parts::described(|| fastrand::u64(..));
     own.into_iter().fold(described, |registry, (name, purpose, parameters, make)| {
         let setting = setting.cloned();
         registry.with(name, purpose, parameters, move |table| make(table, setting.as_deref()))
@@ -241,7 +239,7 @@ fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
         "tls",
         &[("explicit", client::TlsMode::Explicit), ("implicit", client::TlsMode::Implicit)],
     )?;
-    let Some(setting) = setting else { return boxed_shown::<Client<Message>>() };
+    let Some(setting) = setting else { return shown::<Client<Message>>() };
     let (mut config, own) = match (server, setting.client.take()) {
         (Some(server), commands) => {
             // The password is for the command's server, and for no other.
@@ -273,7 +271,7 @@ fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     if !own {
         setting.taken.borrow_mut().client = Some(table.node().into());
     }
-    boxed(Client::<Message>::new(config))
+    Ok(Client::<Message>::new(config).boxed())
 }
 
 fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
@@ -293,7 +291,7 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
             ("required", server::SecurityLevel::Required),
         ],
     )?;
-    let Some(setting) = setting else { return boxed_shown::<Server<Message>>() };
+    let Some(setting) = setting else { return shown::<Server<Message>>() };
     let Wishes { writable, sessions: wished, accounts, .. } = &setting.wishes;
     let rights = Rights { write: *writable || table.truth("writable") == Some(true) };
     setting.taken.borrow_mut().writable |= rights.write;
@@ -318,7 +316,7 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     config.security = security.unwrap_or_default();
     config.passive_ports = setting.wishes.passive_ports.clone();
     config.public_address = setting.wishes.public_address;
-    boxed(Server::<Message>::new(config))
+    Ok(Server::<Message>::new(config).boxed())
 }
 
 fn make_tls(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
@@ -331,7 +329,7 @@ fn make_tls(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
             return Err(table.flaw("", says));
         }
     };
-    let Some(setting) = setting else { return boxed_shown::<Tls<Message>>() };
+    let Some(setting) = setting else { return shown::<Tls<Message>>() };
     let flaw = |key, problem: Problem| table.flaw(key, problem.to_string());
     let mut config = stacks::tls_config();
     match (table.text("server"), &setting.wishes.server) {
@@ -350,7 +348,7 @@ fn make_tls(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
             identity::server(own, &[]).map_err(|problem| flaw("certificate", problem))?;
         config.identities = vec![identity];
     }
-    boxed(Tls::<Message>::new(config).with_pool(setting.pool.clone()))
+    Ok(Tls::<Message>::new(config).with_pool(setting.pool.clone()).boxed())
 }
 
 fn make_hub(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
@@ -358,13 +356,13 @@ fn make_hub(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let ports = within(table, "ports", 1..=PORTS_MOST.into())?;
     let longest = within(table, "longest", 1..=LONGEST_MOST as u64)?;
     let (Some(setting), Some(listen)) = (setting, listen) else {
-        return boxed_shown::<Hub<Message>>();
+        return shown::<Hub<Message>>();
     };
     let mut config = HubConfig::at(listen);
     config.ports = ports.map_or(config.ports, |ports| ports as u8);
     config.longest = longest.map_or(config.longest, |octets| octets as usize);
     config.echo = table.truth("echo") == Some(true);
-    boxed(Hub::<Message>::new(config, setting.pool.clone()))
+    Ok(Hub::<Message>::new(config, setting.pool.clone()).boxed())
 }
 
 fn make_line(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
@@ -372,14 +370,14 @@ fn make_line(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let text = table.text("to").unwrap_or_default();
     let address = LineAddress::parse(text)
         .map_err(|why| table.flaw("to", format!("`to` of `{}`: {why}", table.node())))?;
-    let Some(setting) = setting else { return boxed_shown::<Line<Message>>() };
+    let Some(setting) = setting else { return shown::<Line<Message>>() };
     let line = address.open(&setting.driver, lane, setting.pool.clone());
-    boxed(line.map_err(|problem| table.flaw("to", problem.to_string()))?)
+    Ok(line.map_err(|problem| table.flaw("to", problem.to_string()))?.boxed())
 }
 
 fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let lane = lane(table)?;
-    let Some(setting) = setting else { return boxed_shown::<Tcp<Message>>() };
+    let Some(setting) = setting else { return shown::<Tcp<Message>>() };
     let registry = setting.driver.registry();
     let tcp = Tcp::<Message>::new(registry, lane, setting.pool.clone());
     let tcp = tcp.with_keepalive(stacks::KEEPALIVE);
@@ -389,19 +387,19 @@ fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     } else {
         tcp
     };
-    boxed(if setting.wishes.splicing { tcp.splicing() } else { tcp })
+    Ok(if setting.wishes.splicing { tcp.splicing() } else { tcp }.boxed())
 }
 
 fn make_udp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let lane = lane(table)?;
-    let Some(setting) = setting else { return boxed_shown::<Udp<Message>>() };
+    let Some(setting) = setting else { return shown::<Udp<Message>>() };
     let registry = setting.driver.registry();
-    boxed(Udp::<Message>::new(registry, lane, setting.pool.clone()))
+    Ok(Udp::<Message>::new(registry, lane, setting.pool.clone()).boxed())
 }
 
 fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let lane = lane(table)?;
-    let Some(setting) = setting else { return boxed_shown::<Disk<Message>>() };
+    let Some(setting) = setting else { return shown::<Disk<Message>>() };
     let root = match (table.text("root"), setting.root.take()) {
         (Some(root), commands) => {
             setting.root.set(commands);
@@ -420,7 +418,7 @@ fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let writable = options.writable || table.truth("writable") == Some(true);
     let registry = setting.driver.registry();
     let options = DiskOptions { writable, ..options.clone() };
-    boxed(Disk::<Message>::new(root, options, registry, lane, setting.pool.clone()))
+    Ok(Disk::<Message>::new(root, options, registry, lane, setting.pool.clone()).boxed())
 }
 
 /// One of a few words.
@@ -461,16 +459,6 @@ fn system(table: &Parameters<'_>, why: &io::Error) -> Flaw {
     table.flaw("", format!("the operating system cannot open `{}`: {why}", table.node()))
 }
 
-fn boxed<P>(protocol: P) -> Made
-where
-    Erased<P>: Node<Message, Readiness>,
-{
-    Ok(Box::new(Erased(protocol)))
-}
-
-fn boxed_shown<P>() -> Made
-where
-    Shown<P>: Node<Message, Readiness>,
-{
-    Ok(Box::new(Shown::<P>::new()))
+fn shown<P: Part>() -> Made {
+    Ok(P::shown())
 }

@@ -17,7 +17,7 @@ use stackwright::ftp::{Client, Server, client, server};
 use stackwright::ordered::{self, Ordered};
 use stackwright::proxy::{self, Proxy};
 use stackwright::tls::{self, ExpectedServer, ServerIdentity, Tls};
-use stackwright::wire::{self, BufferTree, Pool};
+use stackwright::wire::{self, Pool};
 use stackwright::xtp;
 use stackwright::xtp::services::{Stream, XtpService};
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
@@ -27,9 +27,7 @@ use stackwright_drivers::{Driver, Lanes};
 
 use crate::pipe::Pipe;
 
-/// The kind of message of all these stacks: it holds regions of files, so that the kernel can send
-/// them.
-pub(crate) type Message = BufferTree;
+pub(crate) use stackwright_parts::Message;
 
 /// Streams over the kernel's TCP. What stands in between passes every word untouched where it has
 /// nothing to do: `Tls` until it is commanded to secure an association, `Proxy` without one.

@@ -6,29 +6,27 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use stackwright_endpoint::blocking::Endpoint;
-
 use super::arguments::{Run, Tuning};
 use super::bulk;
 use super::outcome::Outcome;
 use super::place::Place;
 use super::serve::{attend, unheard};
-use super::transport::endpoint;
+use super::transport::{Endpoint, Make, endpoint};
 use crate::problem::Problem;
 
 /// Measures bulk for so long, to a server on a thread of its own at any free port of this machine.
 pub(crate) fn alone(scheme: &str, time: Duration) -> Result<Outcome, Problem> {
     let place = Place::parse(&format!("{scheme}://127.0.0.1:0"))?;
     let tuning = Tuning::default();
-    let make = place.transport.make(&place, &tuning);
+    let make = Make::new(&place, &tuning);
     let (address, config) = (place.address, endpoint(&tuning));
     let (say, hear) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
     let there = {
         let (make, stop) = (make.clone(), Arc::clone(&stop));
         move || -> Result<(), Problem> {
-            let bound =
-                Endpoint::bind(address, config, make).map_err(|error| unheard(address, error));
+            let bound = Endpoint::bind(address, config, make.stacks())
+                .map_err(|error| unheard(address, error));
             match bound {
                 Ok(endpoint) => {
                     let _ = say.send(Ok(endpoint.local().unwrap_or(address)));
@@ -53,12 +51,13 @@ pub(crate) fn alone(scheme: &str, time: Duration) -> Result<Outcome, Problem> {
         repeat: 1,
         requests: false,
         hold: None,
+        copies: false,
         members: 0,
         tuning,
         // Nobody watches second by second.
         json: true,
     };
-    let outcome = bulk::measure(&run, &place, make);
+    let outcome = bulk::measure(&run, &place, &make);
     stop.store(true, Ordering::Relaxed);
     // It has nothing to tell that the outcome does not.
     let _ = server.join();

@@ -80,6 +80,10 @@ pub(crate) struct Run {
     /// Measure latency: send a message, wait for a reply of the same size, repeat.
     #[arg(long, conflicts_with_all = ["associations", "copies"])]
     pub(crate) requests: bool,
+    /// Tell how often an octet of payload is copied in user space: on its way down here, and on its
+    /// way up at the server.
+    #[arg(long, conflicts_with = "cipher")]
+    pub(crate) copies: bool,
     /// Repeat --associations N times.
     #[arg(long, value_name = "N", requires = "associations", default_value_t = 1)]
     pub(crate) repeat: u32,
@@ -142,10 +146,6 @@ pub(crate) struct Tuning {
     /// only].
     #[arg(long, value_name = "HEX", value_parser = key, requires = "cipher")]
     pub(crate) key: Option<Key>,
-    /// Count how often an octet of payload is copied in user space: by `serve` how often on its way
-    /// up, by `run` on its way down.
-    #[arg(long, conflicts_with = "cipher")]
-    pub(crate) copies: bool,
     /// Busy-poll this long before sleeping; 50 halves latency if each end has its own core.
     #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u64).range(..=10_000))]
     pub(crate) spin: Option<u64>,

@@ -8,7 +8,6 @@ use stackwright::contract::Guarantees;
 use stackwright::contract::services::MessageProperties;
 use stackwright::wire::{Header as _, Message as _};
 use stackwright_endpoint::Error;
-use stackwright_endpoint::blocking::{Association, Endpoint};
 
 use super::arguments::Run;
 use super::bulk::{PATIENCE, ask, connect, fits, part, worded};
@@ -17,7 +16,7 @@ use super::place::Place;
 use super::processor;
 use super::requests::{AGAIN, exchange, payload};
 use super::shown::Intervals;
-use super::transport::{Make, Stack, endpoint, failed};
+use super::transport::{Association, Endpoint, Make, endpoint, failed};
 use super::words::{Kind, Word};
 use crate::problem::Problem;
 use crate::report::say;
@@ -32,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Keeps the associations of an endpoint for so long, without messages. Its stack runs: what is due
 /// for idle ones is done.
-fn keep<S: Stack>(endpoint: &Endpoint<S>, hold: Duration) -> Result<(), Error> {
+fn keep(endpoint: &Endpoint, hold: Duration) -> Result<(), Error> {
     let until = Instant::now() + hold;
     loop {
         endpoint.wait(Some(Duration::ZERO))?;
@@ -44,17 +43,17 @@ fn keep<S: Stack>(endpoint: &Endpoint<S>, hold: Duration) -> Result<(), Error> {
     }
 }
 
-pub(super) fn measure<S: Stack>(
+pub(super) fn measure(
     run: &Run,
     place: &Place,
     many: u32,
-    make: impl Make<S>,
+    make: &Make,
 ) -> Result<Outcome, Problem> {
     let wrong = |error| failed(place, error);
     let payload = payload(run);
     let octets = (payload.len() + Word::LENGTH) as u64;
     let config = endpoint(&run.tuning);
-    let endpoint = || Endpoint::new(config, make.clone()).map_err(wrong);
+    let endpoint = || Endpoint::new(config, make.stacks()).map_err(wrong);
     let mut intervals = Intervals::new(run.json);
     // One more has seen all the others come and go: what the other side took since its first
     // message it took for all.
@@ -89,12 +88,12 @@ pub(super) fn measure<S: Stack>(
 }
 
 /// Opens `many`, and makes an exchange on each.
-fn opened<S: Stack>(
-    endpoint: &Endpoint<S>,
+fn opened(
+    endpoint: &Endpoint,
     place: &Place,
     many: u32,
     payload: &[u8],
-) -> Result<Vec<Association<S>>, Error> {
+) -> Result<Vec<Association>, Error> {
     let mut open = Vec::new();
     let mut opening = HashMap::new();
     let (mut numbers, mut due, mut looked) = (0..many, Vec::new(), Instant::now());
@@ -124,16 +123,16 @@ fn opened<S: Stack>(
 }
 
 /// A request and its reply, on an association that is opened for it.
-struct Exchange<S: Stack> {
-    association: Association<S>,
+struct Exchange {
+    association: Association,
     number: u64,
     began: Instant,
     /// When the request left last.
     asked: Option<Instant>,
 }
 
-impl<S: Stack> Exchange<S> {
-    fn new(mut association: Association<S>, number: u32) -> Self {
+impl Exchange {
+    fn new(mut association: Association, number: u32) -> Self {
         association.set_timeout(Some(Duration::ZERO));
         Exchange { association, number: number.into(), began: Instant::now(), asked: None }
     }
@@ -144,7 +143,7 @@ impl<S: Stack> Exchange<S> {
         let mut reply = || {
             let lossless = association.facts().gives.has(Guarantees::RELIABLE);
             if asked.is_none_or(|asked| !lossless && asked.elapsed() >= AGAIN) {
-                let request = worded::<S>(Kind::Request, *number, payload);
+                let request = worded(Kind::Request, *number, payload);
                 association.send_message(request, MessageProperties::default())?;
                 *asked = Some(Instant::now());
             }

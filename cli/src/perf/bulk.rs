@@ -5,19 +5,19 @@ use std::time::{Duration, Instant};
 use stackwright::contract::Guarantees;
 use stackwright::contract::ask::Longest;
 use stackwright::contract::services::MessageProperties;
-use stackwright::wire::{Header as _, Message};
-use stackwright_endpoint::blocking::{Association, Endpoint};
-use stackwright_endpoint::{Error, SendBuffer, Stack};
+use stackwright::wire::{Header as _, Message as _, take_copied};
+use stackwright_endpoint::{Error, SendBuffer};
+
+use stackwright_parts::Message;
 
 use super::arguments::Run;
-use super::counted::take_copied;
 use super::one_way;
 use super::outcome::{Outcome, Workload};
 use super::place::{Place, Transport};
 use super::processor;
 use super::shown::Intervals;
-use super::transport::{Make, endpoint, failed};
-use super::words::{Copied, Kind, Report, SHORTEST, Word};
+use super::transport::{Association, Endpoint, Make, endpoint, failed};
+use super::words::{Kind, Report, SHORTEST, Word};
 use crate::problem::Problem;
 
 /// Octets that are free before a message: headers are written there.
@@ -42,18 +42,17 @@ pub(super) const OUTAGE: Duration = Duration::from_secs(100);
 /// Where words may be lost, they are said again so soon, and then after twice as long.
 pub(super) const AGAIN: Duration = Duration::from_millis(400);
 
-pub(super) fn measure<S: Stack>(
-    run: &Run,
-    place: &Place,
-    make: impl Make<S>,
-) -> Result<Outcome, Problem> {
+pub(super) fn measure(run: &Run, place: &Place, make: &Make) -> Result<Outcome, Problem> {
     let wrong = |error| failed(place, error);
     let size =
         run.size.map_or(SIZE, |size| usize::try_from(size).unwrap_or(usize::MAX)).max(SHORTEST);
     let config = endpoint(&run.tuning);
     let is_answered = place.transport != Transport::UnacknowledgedXtp;
-    let endpoint =
-        if is_answered { Endpoint::new(config, make) } else { one_way::bound(place, config, make) };
+    let endpoint = if is_answered {
+        Endpoint::new(config, make.stacks())
+    } else {
+        one_way::bound(place, config, make)
+    };
     let mut endpoint = endpoint.map_err(wrong)?;
     let mut association = connect(&endpoint, place)?;
     fits(&association, size, place)?;
@@ -62,7 +61,7 @@ pub(super) fn measure<S: Stack>(
     let begin = Instant::now();
     let mut room = association.statistics().credit.octets;
     let payload = payload_of(size, fastrand::Rng::with_seed(1));
-    let shared = shared::<S>(&payload[Word::LENGTH..]);
+    let shared = shared(&payload[Word::LENGTH..]);
     let is_gapped = association.reserve(size, 1).is_gapped();
     take_copied(); // what is sent was written above, once for all messages
     let until = run.octets.is_none().then(|| begin + run.time);
@@ -131,16 +130,16 @@ pub(super) fn measure<S: Stack>(
         let moved = (sent * size as u64).saturating_sub(waits as u64);
         unreported(place, association.facts().gives, error, moved)
     })?;
-    let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before)
-        .copying(Copied(take_copied()), size);
+    let copied = [take_copied(), report.copied];
+    let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before);
     part(association);
-    Ok(outcome)
+    Ok(if run.copies { outcome.copying(copied, size) } else { outcome })
 }
 
 /// Fills the buffer with messages that are `payload` behind their words; `word` is that of the
 /// first. Writing is not what is measured, as it is not over other transports, which share one
 /// payload: memory that still holds it is left as it is.
-fn written<M: Message>(mut buffer: SendBuffer<M>, word: Word, payload: &[u8]) -> SendBuffer<M> {
+fn written(mut buffer: SendBuffer<Message>, word: Word, payload: &[u8]) -> SendBuffer<Message> {
     for (mut pieces, number) in buffer.each_mut().zip(word.number..) {
         let Some(first) = pieces.next() else { continue };
         let (now, mut rest) = payload.split_at(first.len());
@@ -165,12 +164,12 @@ fn may_wait(moved: u64, size: usize, pace: Option<u64>) -> u64 {
 }
 
 /// How long one that was opened is waited for.
-fn patience<S: Stack>(association: &Association<S>) -> Duration {
+fn patience(association: &Association) -> Duration {
     if association.facts().gives.has(Guarantees::RELIABLE) { OUTAGE } else { PATIENCE }
 }
 
 /// Gives what waits a moment to leave.
-fn look<S: Stack>(association: &mut Association<S>) -> Result<(), Error> {
+fn look(association: &mut Association) -> Result<(), Error> {
     association.set_timeout(Some(LOOK));
     let heard = association.receive_message();
     association.set_timeout(Some(patience(association)));
@@ -178,16 +177,13 @@ fn look<S: Stack>(association: &mut Association<S>) -> Result<(), Error> {
 }
 
 /// Whether the server has said more than was `heard` before.
-fn said_more<S: Stack>(association: &Association<S>, heard: &mut usize) -> bool {
+fn said_more(association: &Association, heard: &mut usize) -> bool {
     let before = std::mem::replace(heard, association.statistics().received.messages);
     *heard > before
 }
 
 /// An association with the server.
-pub(super) fn connect<S: Stack>(
-    endpoint: &Endpoint<S>,
-    place: &Place,
-) -> Result<Association<S>, Problem> {
+pub(super) fn connect(endpoint: &Endpoint, place: &Place) -> Result<Association, Problem> {
     let wrong = |error| failed(place, error);
     let mut association = endpoint.connect(place.address).map_err(wrong)?;
     association.set_timeout(Some(patience(&association)));
@@ -198,11 +194,7 @@ pub(super) fn connect<S: Stack>(
 ///
 /// # Errors
 /// What the most is.
-pub(super) fn fits<S: Stack>(
-    association: &Association<S>,
-    size: usize,
-    place: &Place,
-) -> Result<(), Problem> {
+pub(super) fn fits(association: &Association, size: usize, place: &Place) -> Result<(), Problem> {
     let known = association.ask(Longest).unwrap_or(usize::MAX);
     let longest = known.min(association.path().longest as usize);
     if size > longest { Err(failed(place, Error::TooLong { longest })) } else { Ok(()) }
@@ -235,26 +227,25 @@ pub(super) fn payload_of(octets: usize, mut random: fastrand::Rng) -> Vec<u8> {
 }
 
 /// What all messages share: octets that have a word before them in each.
-pub(super) fn shared<S: Stack>(payload: &[u8]) -> S::Message {
-    S::Message::with_headroom(HEADROOM + Word::LENGTH, payload)
+pub(super) fn shared(payload: &[u8]) -> Message {
+    Message::with_headroom(HEADROOM + Word::LENGTH, payload)
 }
 
 /// A message with its word.
-pub(super) fn worded<S: Stack>(kind: Kind, number: u64, payload: &[u8]) -> S::Message {
-    let mut message = shared::<S>(payload);
+pub(super) fn worded(kind: Kind, number: u64, payload: &[u8]) -> Message {
+    let mut message = shared(payload);
     message.push(&Word { kind, number });
     message
 }
 
 /// What has arrived of `sent` messages.
-pub(super) fn ask<S: Stack>(association: &mut Association<S>, sent: u64) -> Result<Report, Error> {
+pub(super) fn ask(association: &mut Association, sent: u64) -> Result<Report, Error> {
     let lossless = association.facts().gives.has(Guarantees::RELIABLE);
     let mut patience = if lossless { OUTAGE } else { AGAIN };
     let begin = Instant::now();
     loop {
         association.set_timeout(Some(PATIENCE));
-        association
-            .send_message(worded::<S>(Kind::End, sent, &[]), MessageProperties::default())?;
+        association.send_message(worded(Kind::End, sent, &[]), MessageProperties::default())?;
         association.set_timeout(Some(patience));
         loop {
             let room = association.statistics().credit.octets;
@@ -284,7 +275,7 @@ pub(super) fn ask<S: Stack>(association: &mut Association<S>, sent: u64) -> Resu
 }
 
 /// Takes leave: what was measured is known, and nobody waits long for the last word.
-pub(super) fn part<S: Stack>(mut association: Association<S>) {
+pub(super) fn part(mut association: Association) {
     association.set_timeout(Some(Duration::from_secs(1)));
     // How it ends changes nothing.
     let _ = association.close();

@@ -7,18 +7,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
 use stackwright_endpoint::Config;
-use stackwright_endpoint::blocking::Endpoint;
 
 use super::serve::{Served, Told, attend, unheard};
-use super::transport::{Make, Stack};
+use super::transport::{Endpoint, Make};
 use crate::problem::Problem;
 
 /// Serves with so many threads, until `stop`.
-pub(super) fn serve<S: Stack>(
+pub(super) fn serve(
     cores: u16,
     told: &Told<'_>,
     config: Config,
-    make: &impl Make<S>,
+    make: &Make,
     stop: &Arc<AtomicBool>,
 ) -> Result<(), Problem> {
     let config = Config { shared_port: true, ..config };
@@ -28,7 +27,7 @@ pub(super) fn serve<S: Stack>(
         for _ in 0..cores {
             let (core, make) = (Core { address, config, told, stop }, make.clone());
             let ((says, bound), (begin, begun)) = (channel(), channel());
-            threads.push(scope.spawn(move || core.run(make, &says, &begun)));
+            threads.push(scope.spawn(move || core.run(&make, &says, &begun)));
             begins.push(begin);
             // The first finds a port, and the others are where it is.
             match bound.recv() {
@@ -65,15 +64,15 @@ struct Core<'a> {
 
 impl Core<'_> {
     /// Says where it is, and serves when `begins` is hung up.
-    fn run<S: Stack>(
+    fn run(
         self,
-        make: impl Make<S>,
+        make: &Make,
         says: &Sender<SocketAddr>,
         begins: &Receiver<()>,
     ) -> Result<Served, Problem> {
         let Core { address, config, told, stop } = self;
-        let endpoint =
-            Endpoint::bind(address, config, make).map_err(|error| unheard(address, error))?;
+        let endpoint = Endpoint::bind(address, config, make.stacks())
+            .map_err(|error| unheard(address, error))?;
         let _ = says.send(endpoint.local().unwrap_or(address));
         let _ = begins.recv();
         let served = attend(&endpoint, Some(told), stop);

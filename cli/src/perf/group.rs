@@ -8,9 +8,7 @@ use stackwright::contract::services::{Ended, MessageProperties};
 use stackwright::transport::GroupMembers;
 use stackwright::transport::slots::GroupCounts;
 use stackwright::wire::Header as _;
-use stackwright::xtp::multicast::{GroupConfig, GroupLayer, ReliableMulticast, layer};
-use stackwright_endpoint::blocking::{Association, Endpoint};
-use stackwright_endpoint::{Error, Stack, System};
+use stackwright_endpoint::Error;
 
 use super::arguments::Run;
 use super::bulk::{PATIENCE, connect, fits, part, payload_of, worded};
@@ -18,10 +16,9 @@ use super::outcome::{Outcome, Workload};
 use super::place::Place;
 use super::processor;
 use super::shown::Intervals;
-use super::transport::{Make, endpoint, failed};
+use super::transport::{Association, Endpoint, Make, endpoint, failed};
 use super::words::{Kind, Report, SHORTEST, Word};
 use crate::problem::Problem;
-use crate::stacks::Message;
 
 /// The octets of a message where nobody says it.
 const SIZE: usize = 10_000;
@@ -30,25 +27,11 @@ const JOINING: Duration = Duration::from_millis(500);
 /// How soon it is looked whether all have received everything.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Makes the layer of a sender or a receiver, with what `common` says of all services.
-pub(super) fn upper(
-    system: &System,
-    common: stackwright::xtp::Config,
-    members: u16,
-) -> GroupLayer<Message, ReliableMulticast> {
-    let config = GroupConfig { common, members, ..GroupConfig::new(common.secret) };
-    layer(config, system.seed())
-}
-
-pub(super) fn measure<S: Stack>(
-    run: &Run,
-    place: &Place,
-    make: impl Make<S>,
-) -> Result<Outcome, Problem> {
+pub(super) fn measure(run: &Run, place: &Place, make: &Make) -> Result<Outcome, Problem> {
     let wrong = |error| failed(place, error);
     let size =
         run.size.map_or(SIZE, |size| usize::try_from(size).unwrap_or(usize::MAX)).max(SHORTEST);
-    let endpoint = Endpoint::new(endpoint(&run.tuning), make).map_err(wrong)?;
+    let endpoint = Endpoint::new(endpoint(&run.tuning), make.stacks()).map_err(wrong)?;
     let mut association = connect(&endpoint, place)?;
     association.set_timeout(Some(PATIENCE));
     fits(&association, size, place)?;
@@ -61,7 +44,7 @@ pub(super) fn measure<S: Stack>(
     let mut sent = 0;
     let wanted = usize::from(run.members).max(1);
     // Where nothing is acknowledged, it is said how many have answered.
-    let missing = |association: &Association<S>, error| {
+    let missing = |association: &Association, error| {
         let members = members(&endpoint, association).members;
         match error {
             Error::NotYet | Error::Ended(Ended::Expired | Ended::Unreachable)
@@ -81,7 +64,7 @@ pub(super) fn measure<S: Stack>(
             let there = members(&endpoint, &association);
             first = Some(there).filter(|there| there.members >= wanted);
         }
-        let message = worded::<S>(Kind::Data, sent, &payload);
+        let message = worded(Kind::Data, sent, &payload);
         association
             .send_message(message, MessageProperties::default())
             .map_err(|refused| missing(&association, refused.why))?;
@@ -91,7 +74,7 @@ pub(super) fn measure<S: Stack>(
             (sent * size as u64).saturating_sub(waits as u64)
         });
     }
-    let message = worded::<S>(Kind::End, sent, &[]);
+    let message = worded(Kind::End, sent, &[]);
     association
         .send_message(message, MessageProperties::default())
         .map_err(|refused| wrong(refused.why))?;
@@ -108,7 +91,7 @@ pub(super) fn measure<S: Stack>(
 }
 
 /// Waits until the group has acknowledged everything.
-fn settle<S: Stack>(association: &mut Association<S>, room: usize) -> Result<(), Error> {
+fn settle(association: &mut Association, room: usize) -> Result<(), Error> {
     while association.statistics().credit.octets < room {
         association.set_timeout(Some(LOOK));
         match association.receive_message() {
@@ -120,7 +103,7 @@ fn settle<S: Stack>(association: &mut Association<S>, room: usize) -> Result<(),
     Ok(())
 }
 
-fn members<S: Stack>(endpoint: &Endpoint<S>, association: &Association<S>) -> GroupCounts {
+fn members(endpoint: &Endpoint, association: &Association) -> GroupCounts {
     let name = association.name();
     endpoint.look(|stack| ask(stack, name, GroupMembers, &NothingBelow)).unwrap_or_default()
 }

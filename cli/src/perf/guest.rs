@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use stackwright::contract::Guarantees;
 use stackwright::contract::services::{Batch, MessageProperties};
-use stackwright::wire::Message;
-use stackwright_endpoint::Stack;
-use stackwright_endpoint::blocking::Association;
+use stackwright::wire::{Message as _, take_copied};
 
-use super::counted::take_copied;
+use stackwright_parts::Message;
+
 use super::processor;
-use super::words::{Copied, Kind, Report, Word};
+use super::transport::Association;
+use super::words::{Kind, Report, Word};
 
 /// Where messages may be lost, nothing comes any more after so long a silence.
 const QUIET: Duration = Duration::from_millis(300);
@@ -32,8 +32,8 @@ pub(super) struct Counted {
     pub(super) sent: u64,
 }
 
-pub(super) struct Guest<S: Stack> {
-    association: Association<S>,
+pub(super) struct Guest {
+    association: Association,
     /// How many messages we have taken from the association.
     taken: usize,
     report: Report,
@@ -50,14 +50,14 @@ pub(super) struct Guest<S: Stack> {
     /// How many were sent; and he waits for a report.
     expected: Option<u64>,
     /// There was no room yet for these.
-    answers: VecDeque<S::Message>,
+    answers: VecDeque<Message>,
     /// Where a report is expected that cannot be answered here, and that report.
     elsewhere: Option<SocketAddr>,
-    report_elsewhere: Option<S::Message>,
+    report_elsewhere: Option<Message>,
 }
 
-impl<S: Stack> Guest<S> {
-    pub(super) fn new(mut association: Association<S>) -> Self {
+impl Guest {
+    pub(super) fn new(mut association: Association) -> Self {
         association.set_timeout(Some(Duration::ZERO));
         Guest {
             association,
@@ -99,13 +99,13 @@ impl<S: Stack> Guest<S> {
         let lossless = self.association.facts().gives.has(Guarantees::RELIABLE);
         if lossless && self.began.is_some() && self.last - self.counted_on >= COUNTING {
             self.counted_on = self.last;
-            let mut message = S::Message::with_headroom(HEADROOM, &[]);
+            let mut message = Message::with_headroom(HEADROOM, &[]);
             message.push(&Word { kind: Kind::Counting, number: self.report.messages });
             self.say(message);
         }
     }
 
-    fn take_batch(&mut self, messages: Batch<S::Message>) {
+    fn take_batch(&mut self, messages: Batch<Message>) {
         // What is only counted is looked at where it lies.
         let is_data = |pieces| Word::begins(pieces).is_some_and(|word| word.kind == Kind::Data);
         if messages.pieces().all(is_data) {
@@ -125,7 +125,7 @@ impl<S: Stack> Guest<S> {
         self.report.messages += messages as u64;
     }
 
-    fn take(&mut self, mut message: S::Message) {
+    fn take(&mut self, mut message: Message) {
         let octets = message.len();
         let Ok(word) = message.pull::<Word>() else { return };
         match word.kind {
@@ -150,7 +150,7 @@ impl<S: Stack> Guest<S> {
     }
 
     /// Sends it, behind what waits. A guest for whom nothing ever waited has no memory for it.
-    fn say(&mut self, message: S::Message) {
+    fn say(&mut self, message: Message) {
         self.answer();
         if self.answers.is_empty() {
             self.try_say(message);
@@ -169,7 +169,7 @@ impl<S: Stack> Guest<S> {
     }
 
     /// Whether it was sent. Where there was no room, it waits, before all others.
-    fn try_say(&mut self, message: S::Message) -> bool {
+    fn try_say(&mut self, message: Message) -> bool {
         let Err(refused) = self.association.send_message(message, MessageProperties::default())
         else {
             return true;
@@ -207,9 +207,9 @@ impl<S: Stack> Guest<S> {
         if self.report.took == 0 {
             self.report.took = nanoseconds(self.last - began);
             self.report.processor = nanoseconds(processor().saturating_sub(before));
-            self.report.copied = Copied(take_copied());
+            self.report.copied = take_copied();
         }
-        let mut message = S::Message::with_headroom(HEADROOM, &[]);
+        let mut message = Message::with_headroom(HEADROOM, &[]);
         message.push(&self.report);
         message.push(&Word { kind: Kind::Report, number: expected });
         match self.elsewhere {
@@ -220,7 +220,7 @@ impl<S: Stack> Guest<S> {
     }
 
     /// Takes a report that is expected elsewhere, and where.
-    pub(super) fn take_report(&mut self) -> Option<(SocketAddr, S::Message)> {
+    pub(super) fn take_report(&mut self) -> Option<(SocketAddr, Message)> {
         self.elsewhere.zip(self.report_elsewhere.take())
     }
 

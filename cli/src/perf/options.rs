@@ -62,12 +62,6 @@ impl Target {
         )
     }
 
-    /// Whether its stacks are also compiled with messages that count copies.
-    fn counts_copies(self) -> bool {
-        let is_one = matches!(self.transport, Udp | Tcp | Artp | OrderedArtp | Xtp | StreamXtp);
-        is_one && !self.is_group
-    }
-
     fn shown(self) -> String {
         let to = if self.is_group { " to a group" } else { "" };
         format!("{}{to}", self.transport.scheme())
@@ -130,11 +124,6 @@ pub(super) const OPTIONS: &[TransportOption] = &[
         name: "--first",
         is_given: |given| given.tuning().first.is_some(),
         is_honoured: Target::is_artp,
-    },
-    TransportOption {
-        name: "--copies",
-        is_given: |given| given.tuning().copies,
-        is_honoured: Target::counts_copies,
     },
     TransportOption {
         name: "--members",
@@ -230,7 +219,7 @@ mod tests {
             "--members" => vec!["--members", "7"],
             "--cores" => vec!["--cores", "7"],
             "--associations" => vec!["--associations", "7"],
-            flag @ ("--unchecked" | "--copies" | "--requests") => vec![flag],
+            flag @ ("--unchecked" | "--requests") => vec![flag],
             other => panic!("{other}: write down how it is given"),
         }
     }
@@ -257,7 +246,7 @@ mod tests {
     fn an_option_is_honoured_or_refused() {
         let (_driver, system) = System::with_driver().expect("descriptors");
         // These are not of a configuration: other tests see what they do.
-        let elsewhere = ["--copies", "--cores", "--requests", "--associations"];
+        let elsewhere = ["--cores", "--requests", "--associations"];
         for option in OPTIONS {
             let mut honoured = 0;
             for target in Target::all() {

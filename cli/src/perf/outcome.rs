@@ -8,7 +8,7 @@ use stackwright::transport::slots::GroupCounts;
 
 use super::place::{Place, Transport};
 use super::shown;
-use super::words::{Copied, Report};
+use super::words::Report;
 use crate::report::say;
 
 /// What was done.
@@ -39,8 +39,13 @@ pub(crate) struct Outcome {
     members: Option<GroupCounts>,
     /// How many members came when some of it was over.
     late: u64,
-    /// How often an octet was copied by the sender, and by the receiver, where they count it.
-    copies: [Option<f64>; 2],
+    /// How often the sender and the receiver copied an octet, where that is asked.
+    copies: Option<[f64; 2]>,
+}
+
+/// How often each of `octets` octets was copied, where `copied` were in all.
+pub(super) fn times(copied: u64, octets: u64) -> f64 {
+    copied as f64 / octets.max(1) as f64
 }
 
 impl Outcome {
@@ -64,14 +69,14 @@ impl Outcome {
             congestion: None,
             members: None,
             late: 0,
-            copies: [None, report.copied.times(report.octets)],
+            copies: None,
         }
     }
 
-    /// With what the sender copied of messages of `size` octets.
-    pub(super) fn copying(mut self, copied: Copied, size: usize) -> Self {
-        self.copies[0] = copied.times(self.sent * size as u64);
-        self
+    /// With how many octets the sender and the receiver copied of messages of `size` octets.
+    pub(super) fn copying(self, [sender, receiver]: [u64; 2], size: usize) -> Self {
+        let copies = [times(sender, self.sent * size as u64), times(receiver, self.octets)];
+        Outcome { copies: Some(copies), ..self }
     }
 
     /// With the name of the congestion control.
@@ -119,8 +124,8 @@ impl Outcome {
             "seconds": self.took.as_secs_f64(),
             "processor_sender": self.sender.as_secs_f64(),
             "processor_receiver": self.receiver.as_secs_f64(),
-            "copies_sender": self.copies[0],
-            "copies_receiver": self.copies[1],
+            "copies_sender": self.copies.map(|[sender, _]| sender),
+            "copies_receiver": self.copies.map(|[_, receiver]| receiver),
             "latencies_us": latencies,
             // No transport tells yet how often it said something twice.
             "retransmitted": null,
@@ -190,12 +195,10 @@ impl Outcome {
                     let percent = 100.0 * lost as f64 / self.sent as f64;
                     say!("  {lost} of {} messages were lost, {percent:.2} %", self.sent);
                 }
-                if let [Some(sender), receiver] = self.copies {
-                    let receiver = match receiver {
-                        Some(receiver) => format!("{receiver:.2} at the server"),
-                        None => "not counted at the server: start it with --copies".into(),
-                    };
-                    say!("  copies per octet in user space: {sender:.2} here, {receiver}");
+                if let Some([sender, receiver]) = self.copies {
+                    say!(
+                        "  copies per octet in user space: {sender:.2} here, {receiver:.2} at the server"
+                    );
                 }
                 let gigabytes = octets as f64 / 1e9;
                 if let Some(GroupCounts { members, left, dropped }) = self.members {

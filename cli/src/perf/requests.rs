@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use stackwright::contract::Guarantees;
 use stackwright::contract::services::MessageProperties;
-use stackwright::wire::{Header as _, Message};
-use stackwright_endpoint::blocking::{Association, Endpoint};
-use stackwright_endpoint::{Error, Stack};
+use stackwright::wire::{Header as _, Message as _};
+use stackwright_endpoint::Error;
 
 use super::arguments::Run;
 use super::bulk::{OUTAGE, PATIENCE, ask, connect, fits, part, payload_of, worded};
@@ -15,7 +14,7 @@ use super::outcome::{Outcome, Workload};
 use super::place::Place;
 use super::processor;
 use super::shown::Intervals;
-use super::transport::{Make, endpoint, failed};
+use super::transport::{Association, Endpoint, Make, endpoint, failed};
 use super::words::{Kind, SHORTEST, Word};
 use crate::problem::Problem;
 
@@ -26,13 +25,9 @@ pub(super) const LONGEST: u64 = 60_000_000_000;
 /// Where one may be lost it is said again so soon.
 pub(super) const AGAIN: Duration = Duration::from_millis(500);
 
-pub(super) fn measure<S: Stack>(
-    run: &Run,
-    place: &Place,
-    make: impl Make<S>,
-) -> Result<Outcome, Problem> {
+pub(super) fn measure(run: &Run, place: &Place, make: &Make) -> Result<Outcome, Problem> {
     let wrong = |error| failed(place, error);
-    let endpoint = Endpoint::new(endpoint(&run.tuning), make).map_err(wrong)?;
+    let endpoint = Endpoint::new(endpoint(&run.tuning), make.stacks()).map_err(wrong)?;
     let mut association = connect(&endpoint, place)?;
     let payload = payload(run);
     let octets = (payload.len() + Word::LENGTH) as u64;
@@ -69,8 +64,8 @@ pub(super) fn payload(run: &Run) -> Vec<u8> {
 }
 
 /// A request, and its reply.
-pub(super) fn exchange<S: Stack>(
-    association: &mut Association<S>,
+pub(super) fn exchange(
+    association: &mut Association,
     number: u64,
     payload: &[u8],
 ) -> Result<(), Error> {
@@ -78,10 +73,8 @@ pub(super) fn exchange<S: Stack>(
     let begin = Instant::now();
     association.set_timeout(Some(if lossless { OUTAGE } else { AGAIN }));
     loop {
-        association.send_message(
-            worded::<S>(Kind::Request, number, payload),
-            MessageProperties::default(),
-        )?;
+        association
+            .send_message(worded(Kind::Request, number, payload), MessageProperties::default())?;
         loop {
             match association.receive_message() {
                 Ok((mut message, _)) => {

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -11,18 +10,17 @@ use serde_json::{Value, json};
 use stackwright::contract::Handle;
 use stackwright::contract::services::Ended;
 use stackwright_endpoint::Error;
-use stackwright_endpoint::blocking::Endpoint;
 
 use super::arguments::Serve;
 use super::cores;
-use super::counted::Counted;
 use super::guest::{self, Guest};
 use super::one_way;
 use super::options::{self, Given};
+use super::outcome::times;
 use super::place::Place;
 use super::processor;
 use super::shown;
-use super::transport::{Make, Stack, endpoint, no_way};
+use super::transport::{Endpoint, Make, endpoint, no_way};
 use super::words::Report;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
@@ -34,30 +32,15 @@ pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     place.transport.check(&place, &serve.tuning)?;
     let interrupted = interrupts()?;
     let told = Told { json: serve.json, intervals: serve.intervals, place: &place };
-    let (transport, tuning) = (place.transport, &serve.tuning);
-    if tuning.copies {
-        serve_all(serve, &told, transport.make_with::<Counted>(&place, tuning), &interrupted)
-    } else {
-        serve_all(serve, &told, transport.make(&place, tuning), &interrupted)
-    }
-}
-
-/// Serves until somebody wants it to end.
-fn serve_all<S: Stack>(
-    serve: &Serve,
-    told: &Told<'_>,
-    make: impl Make<S>,
-    stop: &Arc<AtomicBool>,
-) -> Result<(), Problem> {
-    let address = told.place.address;
-    let config = endpoint(&serve.tuning);
+    let make = Make::new(&place, &serve.tuning);
+    let (address, config) = (place.address, endpoint(&serve.tuning));
     if serve.cores > 1 {
-        return cores::serve(serve.cores, told, config, &make, stop);
+        return cores::serve(serve.cores, &told, config, &make, &interrupted);
     }
     let endpoint =
-        Endpoint::bind(address, config, make).map_err(|error| unheard(address, error))?;
+        Endpoint::bind(address, config, make.stacks()).map_err(|error| unheard(address, error))?;
     told.serving(endpoint.local().unwrap_or(address));
-    attend(&endpoint, Some(told), stop).map(drop)
+    attend(&endpoint, Some(&told), &interrupted).map(drop)
 }
 
 /// What one thread has served.
@@ -93,13 +76,13 @@ const LOOK: Duration = Duration::from_millis(500);
 const LOOK_PENDING: Duration = Duration::from_millis(20);
 
 /// Serves all who come, until `stop`, and tells of them.
-pub(super) fn attend<S: Stack>(
-    endpoint: &Endpoint<S>,
+pub(super) fn attend(
+    endpoint: &Endpoint,
     told: Option<&Told<'_>>,
     stop: &AtomicBool,
 ) -> Result<Served, Problem> {
     let mut served = Served::default();
-    let mut guests: HashMap<Handle, Guest<S>> = HashMap::new();
+    let mut guests: HashMap<Handle, Guest> = HashMap::new();
     // Those that time matters to, and when all were last looked at: where messages may be lost,
     // nothing tells that a guest is gone.
     let (mut pending, mut looked) = (HashSet::new(), Instant::now());
@@ -209,7 +192,6 @@ impl Told<'_> {
     pub(super) fn measured(&self, remote: Option<SocketAddr>, counted: guest::Counted) {
         let guest::Counted { report, sent } = counted;
         let Report { octets, messages, took, processor, copied } = report;
-        let copies = copied.times(octets);
         let remote = remote.map(|remote| remote.to_string());
         let (took, processor) = (Duration::from_nanos(took), Duration::from_nanos(processor));
         if self.json {
@@ -218,19 +200,14 @@ impl Told<'_> {
                 "{}",
                 json!({ "event": "measured", "peer": remote, "octets": octets, "messages": messages,
                         "sent": sent, "seconds": seconds, "processor_receiver": processor,
-                        "copies_receiver": copies })
+                        "copies_receiver": times(copied, octets) })
             );
         }
         let (amount, rate) = (shown::amount(octets), shown::rate(octets, took));
         // A host without a port has no socket address.
         let peer = remote.as_deref().unwrap_or("a client");
-        let copies = copies.map(|copies| format!(", {copies:.2} copies per octet"));
-        let copies = copies.unwrap_or_default();
         let of = if sent > messages { format!(" of {sent}") } else { String::new() };
-        say!(
-            "{peer}: {amount} in {messages}{of} messages, {:.2} s ({rate}){copies}",
-            took.as_secs_f64()
-        );
+        say!("{peer}: {amount} in {messages}{of} messages, {:.2} s ({rate})", took.as_secs_f64());
     }
 
     /// What each thread has served, and all of them.

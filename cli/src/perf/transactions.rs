@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use stackwright::wire::Header as _;
-use stackwright_endpoint::blocking::Endpoint;
 
 use super::arguments::Run;
 use super::bulk::{ask, connect, fits};
@@ -13,23 +12,19 @@ use super::place::Place;
 use super::processor;
 use super::requests::{LONGEST, exchange, payload};
 use super::shown::Intervals;
-use super::transport::{Make, Stack, endpoint, failed};
+use super::transport::{Endpoint, Make, endpoint, failed};
 use super::words::{Report, Word};
 use crate::problem::Problem;
 
 /// What the other side has taken of the processor so far: a transaction that only asks for it.
-fn taken<S: Stack>(endpoint: &Endpoint<S>, place: &Place) -> Result<u64, Problem> {
+fn taken(endpoint: &Endpoint, place: &Place) -> Result<u64, Problem> {
     let mut association = connect(endpoint, place)?;
     Ok(ask(&mut association, 0).map_err(|error| failed(place, error))?.processor)
 }
 
-pub(super) fn measure<S: Stack>(
-    run: &Run,
-    place: &Place,
-    make: impl Make<S>,
-) -> Result<Outcome, Problem> {
+pub(super) fn measure(run: &Run, place: &Place, make: &Make) -> Result<Outcome, Problem> {
     let wrong = |error| failed(place, error);
-    let endpoint = Endpoint::new(endpoint(&run.tuning), make).map_err(wrong)?;
+    let endpoint = Endpoint::new(endpoint(&run.tuning), make.stacks()).map_err(wrong)?;
     let payload = payload(run);
     let octets = (payload.len() + Word::LENGTH) as u64;
     let mut latencies = Histogram::new_with_max(LONGEST, 3).map_err(std::io::Error::other)?;

@@ -1,12 +1,11 @@
-//! The stacks that are measured, each an equation.
+//! The stacks that are measured, each a graph of parts.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use stackwright::artp::{self, Cipher as Seal, Congestion, Protection, Sealing, Secret};
-use stackwright::compose::{Opaque, Over};
-use stackwright::contract::Protocol;
+use stackwright::compose::graph::Builder;
 use stackwright::contract::services::{Credit, Datagrams};
 use stackwright::framed::Framed;
 use stackwright::ordered::{self, Ordered};
@@ -14,60 +13,40 @@ use stackwright::policies::profile::{Bounds, Path, PolicyValues};
 use stackwright::tailored::configurations::AnyOrder;
 use stackwright::tailored::{self, Named};
 use stackwright::transport::words::Terms;
-use stackwright::wire::{BufferTree, Message, Pool};
+use stackwright::wire::Pool;
 use stackwright::xtp;
+use stackwright::xtp::multicast::{self, GroupConfig, ReliableMulticast};
 use stackwright::xtp::services::{
     AcknowledgedDatagram, BulkData, Connection, IsochronousStream, Stream, Transaction,
     UnacknowledgedDatagram, XtpService,
 };
-use stackwright_drivers::Readiness;
 use stackwright_drivers::ip::{self, Ip};
 use stackwright_drivers::tcp::{Tcp, has_congestion};
-use stackwright_drivers::udp::Udp;
-pub(super) use stackwright_endpoint::Stack;
-use stackwright_endpoint::{Config, System};
+use stackwright_endpoint::{Config, System, blocking};
+use stackwright_parts::{Boxed, Message, Part, Stack};
 
 use super::arguments::{Cipher, Key, Run, Tuning};
-use super::group;
 use super::place::{Place, Transport};
 use crate::problem::Problem;
-use crate::stacks::{SHORT, Xtp, packet, pool};
+use crate::stacks::{SHORT, packet, pool};
 
-/// Makes a stack: one for each thread that serves, or for each endpoint.
-pub(super) trait Make<S>: Fn(&System) -> S + Clone + Send + 'static {}
+/// A stack that is measured.
+pub(super) type Measured = Stack<Datagrams<Message>>;
+/// Measures, or is measured.
+pub(super) type Endpoint = blocking::Endpoint<Measured>;
+pub(super) type Association = blocking::Association<Measured>;
 
-impl<S, F: Fn(&System) -> S + Clone + Send + 'static> Make<S> for F {}
+std::thread_local! {
+    /// The blocks that all stacks of a thread share: only one of them receives at a time.
+    static BLOCKS: Arc<Pool<Message>> = pool();
+}
 
-/// A stack that is measured, whichever it is: what is done with it is compiled once, not once for
-/// each.
-pub(super) type Measuring<M> = Opaque<Datagrams<M>, Readiness>;
-
-/// What makes one.
-type Making<M> = Arc<dyn Fn(&System) -> Measuring<M> + Send + Sync>;
-
-fn making<M: Measured, S: Protocol<Provides = Datagrams<M>, Uses = Readiness> + 'static>(
-    make: impl Fn(&System) -> S + Send + Sync + 'static,
-) -> Making<M> {
-    Arc::new(move |system| Opaque::new(make(system)))
+fn blocks() -> Arc<Pool<Message>> {
+    BLOCKS.with(Arc::clone)
 }
 
 /// The key of those who name none.
 const KNOWN: Key = [0x5a; 32];
-
-/// A kind of message whose stacks are measured.
-pub(super) trait Measured: Message {
-    /// The blocks that all stacks of a thread share: only one of them receives at a time.
-    fn blocks() -> Arc<Pool<Self>>;
-}
-
-impl Measured for BufferTree {
-    fn blocks() -> Arc<Pool<Self>> {
-        std::thread_local! {
-            static BLOCKS: Arc<Pool<BufferTree>> = pool();
-        }
-        BLOCKS.with(Arc::clone)
-    }
-}
 
 /// How fast an isochronous stream is, in octets per second, where nobody says it: 10 Mb/s.
 pub(super) const RATE: u64 = 1_250_000;
@@ -78,91 +57,103 @@ const BURST: u32 = 16 << 10;
 /// At least this much may wait to be sent.
 const SEND: usize = 10 << 20;
 
-impl Transport {
-    /// Returns what makes such stacks, for associations with `place`.
-    pub(super) fn make(self, place: &Place, tuning: &Tuning) -> impl Make<Measuring<BufferTree>> {
-        let making = self.making(place, *tuning);
-        move |system: &System| making(system)
+/// Makes stacks: one for each thread that serves, or for each endpoint.
+#[derive(Clone)]
+pub(super) struct Make {
+    transport: Transport,
+    address: IpAddr,
+    tuning: Tuning,
+}
+
+impl Make {
+    /// Makes them for associations with `place`.
+    pub(super) fn new(place: &Place, tuning: &Tuning) -> Self {
+        Make { transport: place.transport, address: place.address.ip(), tuning: *tuning }
     }
 
-    /// Returns the same with messages `M`, where `--copies` counts them.
-    pub(super) fn make_with<M: Measured>(
-        self,
-        place: &Place,
-        tuning: &Tuning,
-    ) -> impl Make<Measuring<M>> {
-        let making = self.making_with::<M>(place, *tuning);
-        move |system: &System| making(system)
+    /// Returns what makes one.
+    pub(super) fn stacks(&self) -> impl Fn(&System) -> Measured + Send + 'static {
+        let make = self.clone();
+        move |system| make.stack(system)
     }
 
-    fn making(self, place: &Place, tuning: Tuning) -> Making<BufferTree> {
-        let address = place.address.ip();
-        match self {
-            Transport::Xtp if place.is_group() => making(move |system| {
-                let common = xtp_config(system, address, &tuning);
-                let upper = group::upper(system, common, tuning.members);
-                Over::new(upper, system.udp_with(BufferTree::blocks()))
-            }),
-            Transport::XtpIp if place.is_group() => making(move |system| {
-                let common = xtp_config(system, address, &without_udp(address, &tuning));
-                Over::new(group::upper(system, common, tuning.members), xtp_below(system))
-            }),
-            Transport::Tailored => making(move |system| tailored(system, address, &tuning)),
-            Transport::TransactionXtp => {
-                making(move |system| xtp::<BufferTree, Transaction>(system, address, &tuning))
+    fn stack(&self, system: &System) -> Measured {
+        let parts = self.transport.parts(self.address.is_multicast());
+        let lowers = parts[1..].iter().map(Some).chain([None]);
+        let builder = parts.iter().zip(lowers).fold(Builder::new(), |builder, (name, lower)| {
+            let builder = builder.node(name, self.part(name, system));
+            lower.into_iter().fold(builder, |builder, lower| builder.over(lower))
+        });
+        builder.top(parts[0]).build().expect("the rule book takes each of them")
+    }
+
+    fn part(&self, name: &str, system: &System) -> Boxed {
+        let Make { address, tuning, .. } = self;
+        match name {
+            "udp" => system.udp_with(blocks()).boxed(),
+            "ip" => Ip::new(ip::XTP, system.registry(), 0, blocks()).boxed(),
+            "tcp" => {
+                let tcp = Tcp::new(system.registry(), 0, blocks());
+                match kernels(tuning.congestion.unwrap_or_default()) {
+                    Some(name) => tcp.with_congestion(name).boxed(),
+                    None => tcp.boxed(),
+                }
             }
-            Transport::AcknowledgedXtp => making(move |system| {
-                xtp::<BufferTree, AcknowledgedDatagram>(system, address, &tuning)
-            }),
-            Transport::UnacknowledgedXtp => making(move |system| {
-                xtp::<BufferTree, UnacknowledgedDatagram>(system, address, &tuning)
-            }),
-            Transport::BulkXtp => making(move |system| {
-                Over::new(Framed::default(), xtp::<BufferTree, BulkData>(system, address, &tuning))
-            }),
-            Transport::IsochronousXtp => {
-                let tuning = Tuning { rate: tuning.rate.or(Some(RATE)), ..tuning };
-                making(move |system| xtp::<BufferTree, IsochronousStream>(system, address, &tuning))
+            "framed" => Framed::<Message>::default().boxed(),
+            "ordered" => Ordered::<Message>::new(ordered::Config::default()).boxed(),
+            "artp" => {
+                let config = artp_config(system, *address, tuning);
+                artp::layer_sharing(config, system.seed(), blocks()).boxed()
             }
-            Transport::XtpIp => making(move |system| {
-                let tuning = without_udp(address, &tuning);
-                let upper = xtp_layer::<_, Connection>(system, address, &tuning);
-                Over::new(upper, xtp_below(system))
-            }),
-            _ => self.making_with(place, tuning),
+            "tailored" => tailored(system, *address, tuning),
+            "xtp group" => {
+                let common = self.xtp(system);
+                let members = tuning.members;
+                let config = GroupConfig { common, members, ..GroupConfig::new(common.secret) };
+                multicast::layer::<Message, ReliableMulticast>(config, system.seed()).boxed()
+            }
+            AcknowledgedDatagram::NAME => self.service::<AcknowledgedDatagram>(system),
+            BulkData::NAME => self.service::<BulkData>(system),
+            Connection::NAME => self.service::<Connection>(system),
+            IsochronousStream::NAME => self.service::<IsochronousStream>(system),
+            Stream::NAME => self.service::<Stream>(system),
+            Transaction::NAME => self.service::<Transaction>(system),
+            UnacknowledgedDatagram::NAME => self.service::<UnacknowledgedDatagram>(system),
+            other => unreachable!("`{other}` is a part of no stack"),
         }
     }
 
-    fn making_with<M: Measured>(self, place: &Place, tuning: Tuning) -> Making<M> {
-        let address = place.address.ip();
-        let artp = move |system: &System| {
-            let config = artp_config(system, address, &tuning);
-            let upper = artp::layer_sharing(config, system.seed(), M::blocks());
-            Over::new(upper, system.udp_with(M::blocks()))
-        };
-        let ordered = move |system: &System| {
-            Over::new(Ordered::new(ordered::Config::default()), artp(system))
-        };
-        let congestion = tuning.congestion.unwrap_or_default();
-        let tcp = move |system: &System| {
-            let tcp = Tcp::<M>::new(system.registry(), 0, M::blocks());
-            match kernels(congestion) {
-                Some(name) => tcp.with_congestion(name),
-                None => tcp,
-            }
-        };
+    fn service<S: XtpService>(&self, system: &System) -> Boxed
+    where
+        xtp::Layer<Message, S>: Part,
+    {
+        xtp::layer::<Message, S>(self.xtp(system), system.seed()).boxed()
+    }
+
+    fn xtp(&self, system: &System) -> xtp::Config {
+        xtp_config(system, self.transport, self.address, &self.tuning)
+    }
+}
+
+impl Transport {
+    /// The parts of its stacks, from the top.
+    fn parts(self, is_group: bool) -> &'static [&'static str] {
         match self {
-            Transport::Udp => making(|system| system.udp_with(M::blocks())),
-            Transport::Tcp => making(move |system| Over::new(Framed::default(), tcp(system))),
-            Transport::Artp => making(artp),
-            Transport::OrderedArtp => {
-                making(move |system| Over::new(Framed::default(), ordered(system)))
-            }
-            Transport::Xtp => making(move |system| xtp::<M, Connection>(system, address, &tuning)),
-            Transport::StreamXtp => making(move |system| {
-                Over::new(Framed::default(), xtp::<M, Stream>(system, address, &tuning))
-            }),
-            _ => unreachable!("`options::check` refuses to count what is not counted"),
+            Transport::Udp => &["udp"],
+            Transport::Tcp => &["framed", "tcp"],
+            Transport::Artp => &["artp", "udp"],
+            Transport::OrderedArtp => &["framed", "ordered", "artp", "udp"],
+            Transport::Tailored => &["tailored", "udp"],
+            Transport::Xtp if is_group => &["xtp group", "udp"],
+            Transport::XtpIp if is_group => &["xtp group", "ip"],
+            Transport::Xtp => &[Connection::NAME, "udp"],
+            Transport::XtpIp => &[Connection::NAME, "ip"],
+            Transport::StreamXtp => &["framed", Stream::NAME, "udp"],
+            Transport::TransactionXtp => &[Transaction::NAME, "udp"],
+            Transport::AcknowledgedXtp => &[AcknowledgedDatagram::NAME, "udp"],
+            Transport::UnacknowledgedXtp => &[UnacknowledgedDatagram::NAME, "udp"],
+            Transport::BulkXtp => &["framed", BulkData::NAME, "udp"],
+            Transport::IsochronousXtp => &[IsochronousStream::NAME, "udp"],
         }
     }
 
@@ -245,37 +236,19 @@ fn kernels(congestion: Congestion) -> Option<&'static str> {
     }
 }
 
-fn xtp<M: Measured, S: XtpService>(
+fn xtp_config(
     system: &System,
+    transport: Transport,
     address: IpAddr,
     tuning: &Tuning,
-) -> Over<Xtp<S, M>, Udp<M>> {
-    Over::new(xtp_layer(system, address, tuning), system.udp_with(M::blocks()))
-}
-
-/// XTP without UDP below.
-fn xtp_below(system: &System) -> Ip<BufferTree> {
-    Ip::new(ip::XTP, system.registry(), 0, BufferTree::blocks())
-}
-
-/// A packet may be longer by the header of UDP.
-fn without_udp(address: IpAddr, tuning: &Tuning) -> Tuning {
-    Tuning { packet: Some(tuning.packet.unwrap_or(packet(address) + 8)), ..*tuning }
-}
-
-fn xtp_layer<M: Message, S: XtpService>(
-    system: &System,
-    address: IpAddr,
-    tuning: &Tuning,
-) -> Xtp<S, M> {
-    xtp::layer(xtp_config(system, address, tuning), system.seed())
-}
-
-fn xtp_config(system: &System, address: IpAddr, tuning: &Tuning) -> xtp::Config {
+) -> xtp::Config {
     let usual = xtp::Config::new(system.secret());
+    // Without UDP a packet may be longer by its header.
+    let longest = packet(address) + if transport == Transport::XtpIp { 8 } else { 0 };
+    let rate = tuning.rate.or((transport == Transport::IsochronousXtp).then_some(RATE));
     xtp::Config {
-        packet: tuning.packet.unwrap_or(packet(address)),
-        sends: tuning.rate.map_or(usual.sends, |rate| Terms {
+        packet: tuning.packet.unwrap_or(longest),
+        sends: rate.map_or(usual.sends, |rate| Terms {
             rate: u32::try_from(rate).unwrap_or(u32::MAX),
             burst: BURST,
         }),
@@ -288,11 +261,7 @@ fn xtp_config(system: &System, address: IpAddr, tuning: &Tuning) -> xtp::Config 
 }
 
 /// `reliable; flow_control(4096); checksum(internet)`.
-fn tailored(
-    system: &System,
-    address: IpAddr,
-    tuning: &Tuning,
-) -> Over<tailored::Layer<Named<AnyOrder<BufferTree>>>, Udp<BufferTree>> {
+fn tailored(system: &System, address: IpAddr, tuning: &Tuning) -> Boxed {
     let packet = tailored_packet(address, tuning);
     let values = PolicyValues {
         path: Path { packet: packet.into(), ..Path::DEFAULT },
@@ -302,8 +271,7 @@ fn tailored(
     let usual = tailored::Config::new(system.secret());
     let send = Credit { octets: SEND.max(2 * tuning.longest), messages: 4096 };
     let config = tailored::Config { packet, send, half_open_most: 1024, ..usual };
-    let upper = tailored::layer(Named::new(values), config, system.seed());
-    Over::new(upper, system.udp_with(BufferTree::blocks()))
+    tailored::layer(Named::<AnyOrder<Message>>::new(values), config, system.seed()).boxed()
 }
 
 fn tailored_packet(address: IpAddr, tuning: &Tuning) -> u16 {
@@ -341,7 +309,7 @@ fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Confi
 pub(super) fn described(system: &System, place: &Place, tuning: &Tuning) -> String {
     let address = place.address.ip();
     let (secret, epoch) = ([0; 16], 0);
-    let xtp = |tuning: &Tuning| xtp::Config { secret, ..xtp_config(system, address, tuning) };
+    let xtp = xtp::Config { secret, ..xtp_config(system, place.transport, address, tuning) };
     match place.transport {
         Transport::Udp => String::new(),
         Transport::Tcp => format!("{:?}", place.transport.congestion(tuning)),
@@ -350,11 +318,7 @@ pub(super) fn described(system: &System, place: &Place, tuning: &Tuning) -> Stri
             format!("{config:?}")
         }
         Transport::Tailored => format!("{:?}", tailored_packet(address, tuning)),
-        _ if place.is_group() => {
-            format!("{:?} {}", xtp(&without_udp(address, tuning)), tuning.members)
-        }
-        Transport::XtpIp => format!("{:?}", xtp(&without_udp(address, tuning))),
-        _ => format!("{:?}", xtp(tuning)),
+        _ => format!("{xtp:?} {}", tuning.members),
     }
 }
 

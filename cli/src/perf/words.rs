@@ -68,30 +68,8 @@ pub(super) struct Report {
     pub(super) took: u64,
     /// What the receiver's thread took of the processor since the first, in nanoseconds.
     pub(super) processor: u64,
-    /// What that thread copied.
-    #[bits(64)]
-    pub(super) copied: Copied,
-}
-
-/// Octets that were copied in user space; `None` where they are not counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Copied(pub(super) Option<u64>);
-
-impl FieldValue for Copied {
-    fn from_bits(bits: u64) -> Option<Self> {
-        Some(Copied((bits != u64::MAX).then_some(bits)))
-    }
-
-    fn to_bits(&self) -> u64 {
-        self.0.unwrap_or(u64::MAX)
-    }
-}
-
-impl Copied {
-    /// How often each of `octets` octets was copied.
-    pub(super) fn times(self, octets: u64) -> Option<f64> {
-        Some(self.0? as f64 / octets.max(1) as f64)
-    }
+    /// How many octets that thread copied.
+    pub(super) copied: u64,
 }
 
 /// The shortest message.

@@ -4,8 +4,9 @@ use std::net::Ipv4Addr;
 
 use stackwright::compose::graph::{Parameter, ParameterKind, ParameterTable, Parameters};
 use stackwright::transport::words::{MILLISECOND, SECOND};
+use stackwright_parts::Part;
 
-use super::{Made, Setting, boxed, boxed_shown, system, within};
+use super::{Made, Setting, shown, system, within};
 use crate::stacks;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -90,7 +91,7 @@ pub(super) fn make(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let tries = number("tries", 1..=1000)?;
     let congestion =
         table.parsed("congestion", "one of `document`, `new-reno`, `cubic` and `bbr`")?;
-    let Some(setting) = setting else { return boxed_shown::<stacks::Artp>() };
+    let Some(setting) = setting else { return shown::<stacks::Artp>() };
     let mut config = stacks::artp_config().map_err(|why| system(table, &why))?;
     let milliseconds =
         |number: Option<u64>, other| number.map_or(other, |number| number * MILLISECOND);
@@ -112,5 +113,5 @@ pub(super) fn make(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     config.silence = silence.map_or(config.silence, |seconds| seconds * SECOND);
     config.tries = tries.map_or(config.tries, |tries| tries as u32);
     config.congestion = congestion.unwrap_or(config.congestion);
-    boxed(stacks::artp(config).map_err(|why| system(table, &why))?)
+    Ok(stacks::artp(config).map_err(|why| system(table, &why))?.boxed())
 }

@@ -2,16 +2,13 @@
 
 use std::net::Ipv4Addr;
 
-use stackwright::compose::graph::{
-    Erased, Node, Parameter, ParameterKind, ParameterTable, Parameters,
-};
+use stackwright::compose::graph::{Parameter, ParameterKind, ParameterTable, Parameters};
 use stackwright::transport::words::{MILLISECOND, SECOND, Terms};
 use stackwright::xtp::services::XtpService;
-use stackwright_drivers::Readiness;
+use stackwright_parts::Part;
 
-use super::{Made, Setting, boxed, boxed_shown, system, within};
-use crate::shown::Shown;
-use crate::stacks::{self, Message, Xtp};
+use super::{Made, Setting, shown, system, within};
+use crate::stacks::{self, Xtp};
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter::new("packet", ParameterKind::Number, "the longest packet, in octets"),
@@ -59,8 +56,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 
 pub(super) fn make<S: XtpService>(table: &Parameters<'_>, setting: Option<&Setting>) -> Made
 where
-    Erased<Xtp<S>>: Node<Message, Readiness>,
-    Shown<Xtp<S>>: Node<Message, Readiness>,
+    Xtp<S>: Part,
 {
     let number = |key, sense| within(table, key, sense);
     let packet = number("packet", 256..=65_507)?.map(|octets| octets as u16);
@@ -75,7 +71,7 @@ where
     let tries = number("tries", 1..=1000)?;
     let keepalive = number("keepalive", 1..=86_400)?;
     let silence = number("silence", 1..=86_400)?;
-    let Some(setting) = setting else { return boxed_shown::<Xtp<S>>() };
+    let Some(setting) = setting else { return shown::<Xtp<S>>() };
     let usual = || stacks::packet(Ipv4Addr::UNSPECIFIED.into());
     let packet = setting.wishes.packet.or(packet).unwrap_or_else(usual);
     let mut config = stacks::xtp_config(packet).map_err(|why| system(table, &why))?;
@@ -92,5 +88,5 @@ where
     config.retries = tries.map_or(config.retries, |tries| tries as u32);
     config.keepalive = times(keepalive, SECOND, config.keepalive);
     config.silence = times(silence, SECOND, config.silence);
-    boxed(stacks::xtp::<S>(config).map_err(|why| system(table, &why))?)
+    Ok(stacks::xtp::<S>(config).map_err(|why| system(table, &why))?.boxed())
 }

@@ -18,8 +18,10 @@ pub mod syntax;
 
 pub use dissect::{Dissection, dissect, dissect_fields};
 pub use header::{ByteOrder, Field, FieldValue, Header, Malformed};
+#[cfg(feature = "copies")]
+pub use message::take_copied;
 pub use message::{
     Block, BufferTree, Leaf, Message, Pool, Region, SegmentLayout, SegmentsMut, SingleBuffer,
-    Unshared,
+    Unshared, count_copied,
 };
 pub use stackwright_macros::Header;

@@ -41,6 +41,13 @@ pub struct Graph<M: Message, B: Service, T> {
 pub enum Unasked {}
 
 impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
+    /// Returns the facts of the whole, as the rule book sees it from outside.
+    pub fn facts(&self) -> Facts {
+        let mut facts = self.roots.iter().map(|place| self.web.places[*place].whole);
+        let first = facts.next().unwrap_or(Facts::named("graph"));
+        facts.fold(first, |left, right| stackwright_contract::rules::beside(&left, &right))
+    }
+
     /// Returns the services that it provides to the application, from the left.
     pub fn provides(&self) -> Vec<&'static str> {
         let service = |(place, port): &(usize, usize)| {
@@ -70,13 +77,6 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
                 _ => return None,
             }
         }
-    }
-
-    /// Returns the facts of the whole, as the rule book sees it from outside.
-    pub fn facts(&self) -> Facts {
-        let mut facts = self.roots.iter().map(|place| self.web.places[*place].whole);
-        let first = facts.next().unwrap_or(Facts::named("graph"));
-        facts.fold(first, |left, right| stackwright_contract::rules::beside(&left, &right))
     }
 
     /// Returns the facts of the node with that name, on all that it stands on.
@@ -125,7 +125,7 @@ where
 }
 
 impl<M: Message, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
-    /// What a graph guarantees is not known when the program is compiled: see [`Graph::facts`].
+    /// What a graph guarantees is not known when the program is compiled.
     const FACTS: Facts = Facts::named("graph");
     /// Its nodes are handed what each takes.
     const BATCHES: Batches = Batches::ALL;
@@ -185,6 +185,11 @@ impl<M: Message, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
 
     fn may_exit(&self) -> bool {
         self.web.places.iter().all(|place| place.node.borrow().may_exit())
+    }
+
+    /// The facts of the whole, as the rule book sees it from outside.
+    fn facts(&self) -> Facts {
+        Graph::facts(self)
     }
 
     fn ask(&self, about: T::Name, question: &mut Question<'_>, below: &dyn Ask<Outside<B>>) {

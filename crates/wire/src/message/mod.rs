@@ -14,12 +14,13 @@
 //! | `segments.rs` | gapped buffers: where the segments of messages lie in a block |
 //! | `block.rs`, `pool.rs`, `region.rs` | the memory of messages, its reuse, and octets in a file |
 //! | `lock.rs` | what threads that run one stack in turn change |
+//! | `copies.rs` | how much payload was copied (feature `copies`) |
 //!
 //! A stack has exactly one kind of message; protocols are written for any. They copy payload only
-//! by the methods of [`Message`] that say so, or [note it](Message::note_copied): a kind of message
-//! can count its copies.
+//! by the methods of [`Message`] that say so, or [count it](count_copied).
 
 mod block;
+mod copies;
 mod lock;
 mod pool;
 mod region;
@@ -28,6 +29,9 @@ mod single_buffer;
 mod tree;
 
 pub use block::Block;
+pub use copies::count_copied;
+#[cfg(feature = "copies")]
+pub use copies::take_copied;
 pub use pool::Pool;
 pub use region::Region;
 pub use segments::{SegmentLayout, SegmentsMut};
@@ -249,13 +253,10 @@ pub trait Message: Sized + Send + 'static {
     /// Appends a copy of all its octets in memory to `octets`.
     #[inline]
     fn append_to(&self, octets: &mut Vec<u8>) {
+        let before = octets.len();
         self.each(|piece| octets.extend_from_slice(piece));
+        count_copied(octets.len() - before);
     }
-
-    /// Records that this many octets of payload were copied into a block before it became a
-    /// message: a kind that counts copies does not see them otherwise.
-    #[inline(always)]
-    fn note_copied(_octets: usize) {}
 
     /// Returns a copy of its octets with `headroom` octets of headroom, in a block of `pool`, or in
     /// a new one where those are too small: how a packet is cut from what its sender keeps.
@@ -292,5 +293,6 @@ fn copy_leaves(message: &impl Message, octets: &mut [u8]) -> usize {
         octets[copied..copied + length].copy_from_slice(&piece[..length]);
         copied += length;
     }
+    count_copied(copied);
     copied
 }

@@ -1,7 +1,7 @@
 //! Blocks of memory that are used again.
 
 use super::lock::Lock;
-use super::{Block, Message};
+use super::{Block, Message, count_copied};
 use alloc::vec::Vec;
 
 /// The most short blocks of other lengths that a pool keeps, and the most octets of all of them:
@@ -164,7 +164,7 @@ impl<M: Message> Pool<M> {
     pub fn copy(&self, octets: &[u8]) -> M {
         let Some(mut block) = self.again(octets.len()) else { return M::with_headroom(0, octets) };
         block[..octets.len()].copy_from_slice(octets);
-        M::note_copied(octets.len());
+        count_copied(octets.len());
         M::from_block(block, 0, octets.len())
     }
 

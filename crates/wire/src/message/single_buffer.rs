@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Leaf, Message, Pool, Region};
+use super::{Leaf, Message, Pool, Region, count_copied};
 
 /// One buffer with headroom.
 ///
@@ -78,6 +78,7 @@ impl Message for SingleBuffer {
         let mut octets = Vec::with_capacity(end);
         octets.resize(headroom, 0);
         octets.extend_from_slice(payload);
+        count_copied(payload.len());
         Self::from_block(octets.into(), headroom, end)
     }
 
@@ -157,9 +158,11 @@ impl Message for SingleBuffer {
         if self.block.len() - end < more {
             let mut block = vec![0; end + more.max(end)].into_boxed_slice();
             block[start..end].copy_from_slice(&self.block[start..end]);
+            count_copied(end - start);
             self.block = block;
         }
         self.block[end..end + more].copy_from_slice(rest.octets());
+        count_copied(more);
         self.end += more;
         self.length += more;
     }

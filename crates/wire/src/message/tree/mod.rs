@@ -26,7 +26,8 @@ pub use slice::Unshared;
 
 use super::segments::Cursor;
 use super::{
-    Block, Leaf, Message, Pool, Region, SegmentLayout, SegmentsMut, copy_leaves, split_segments,
+    Block, Leaf, Message, Pool, Region, SegmentLayout, SegmentsMut, copy_leaves, count_copied,
+    split_segments,
 };
 
 /// A rope of shared slices. Splitting and joining copy no payload, and a leaf may be a region of a
@@ -80,6 +81,7 @@ impl BufferTree {
     }
 
     fn join_small(&mut self, octets: &[u8]) {
+        count_copied(octets.len());
         if let Some(Piece::Octets(last)) = self.pieces.last_mut()
             && last.append(octets)
         {
@@ -153,6 +155,7 @@ impl Message for BufferTree {
         let mut octets = Vec::with_capacity(end);
         octets.resize(headroom, 0);
         octets.extend_from_slice(payload);
+        count_copied(payload.len());
         Self::from_block(octets.into(), headroom, end)
     }
 
@@ -429,6 +432,7 @@ impl Message for BufferTree {
         };
         let length = slice.len().min(octets.len());
         octets[..length].copy_from_slice(&slice.octets()[..length]);
+        count_copied(length);
         length
     }
 

@@ -1,0 +1,95 @@
+//! The parts of the program's stacks: every protocol, compiled once, as a node of graphs.
+//!
+//! A program that chooses its stacks at run time needs each protocol once, behind a pointer, and
+//! not once for each stack that it stands in, or for each use of that. Here is where that one copy
+//! is compiled: whoever builds a graph of [parts](Part) compiles none of it again.
+#![forbid(unsafe_code)]
+
+mod shown;
+
+use stackwright::compose::graph::{Erased, Graph, Node, ProtocolRegistry};
+use stackwright::framed::Framed;
+use stackwright::ordered::Ordered;
+use stackwright::tailored::Named;
+use stackwright::tailored::configurations::AnyOrder;
+use stackwright::wire::BufferTree;
+use stackwright::xtp::multicast::{GroupLayer, ReliableMulticast};
+use stackwright::xtp::services::{
+    AcknowledgedDatagram, BulkData, Connection, IsochronousStream, Stream, Transaction,
+    UnacknowledgedDatagram,
+};
+use stackwright::{artp, catalogue, ftp, kiss, tailored, tls, xtp};
+use stackwright_drivers::Readiness;
+use stackwright_drivers::files::Disk;
+use stackwright_drivers::ip::Ip;
+use stackwright_drivers::line::Line;
+use stackwright_drivers::tcp::Tcp;
+use stackwright_drivers::udp::Udp;
+
+/// The kind of message of all these stacks: it holds regions of files, so that the kernel can send
+/// them.
+pub type Message = BufferTree;
+
+/// A part, behind a pointer.
+pub type Boxed = Box<dyn Node<Message, Readiness>>;
+
+/// A stack of them that provides `T`.
+pub type Stack<T> = Graph<Message, Readiness, T>;
+
+/// The names of protocols, and how each is made.
+pub type Registry = ProtocolRegistry<Message, Readiness>;
+
+/// A protocol of which the program's stacks are built.
+pub trait Part: Sized {
+    /// Makes a node of it.
+    fn boxed(self) -> Boxed;
+
+    /// Returns what stands for it where a graph is only drawn and explained: nothing is opened.
+    fn shown() -> Boxed;
+}
+
+macro_rules! parts {
+    ($($protocol:ty),* $(,)?) => {
+        $(impl Part for $protocol {
+            fn boxed(self) -> Boxed {
+                Box::new(Erased(self))
+            }
+
+            fn shown() -> Boxed {
+                Box::new(shown::Shown::<Self>::new())
+            }
+        })*
+    };
+}
+
+parts! {
+    // Adapters.
+    Disk<Message>,
+    Ip<Message>,
+    Line<Message>,
+    Tcp<Message>,
+    Udp<Message>,
+    // Protocols.
+    Framed<Message>,
+    Ordered<Message>,
+    artp::Layer<Message>,
+    ftp::Client<Message>,
+    ftp::Server<Message>,
+    kiss::Hub<Message>,
+    tailored::Layer<Named<AnyOrder<Message>>>,
+    tls::Tls<Message>,
+    xtp::Layer<Message, AcknowledgedDatagram>,
+    xtp::Layer<Message, BulkData>,
+    xtp::Layer<Message, Connection>,
+    xtp::Layer<Message, IsochronousStream>,
+    xtp::Layer<Message, Stream>,
+    xtp::Layer<Message, Transaction>,
+    xtp::Layer<Message, UnacknowledgedDatagram>,
+    GroupLayer<Message, ReliableMulticast>,
+}
+
+/// Returns the protocols that a file describes completely; each that is made is given a random
+/// `number`.
+pub fn described(number: fn() -> u64) -> Registry {
+    catalogue::registry(number)
+}
