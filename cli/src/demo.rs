@@ -16,6 +16,7 @@ use stackwright::contract::services::Ended;
 use stackwright::contract::{Outlet, Protocol, RequestOf};
 use stackwright::copy::Request;
 use stackwright::ftp::server::{self, Anonymous, Indication, Rights, Serving};
+use stackwright_drivers::files::DiskOptions;
 use stackwright_drivers::{Driver, Lanes, Stop};
 
 use crate::arguments::{Connection, Demo, Show};
@@ -229,35 +230,21 @@ fn start_server(folder: &Path, server: Server) -> Result<SocketAddr, Problem> {
                     serve(driver, stack, told);
                 }
             }
-            Server::Static(Below::Artp) => {
-                let (make, packet) = (stacks::artp_streams, stacks::packet(LOOPBACK.ip()));
-                if let Ok((driver, stack)) =
-                    stacks::server_over(&folder, config, disk, make, packet)
-                {
-                    serve(driver, stack, told);
-                }
-            }
-            Server::Static(Below::Xtp) => {
-                let (make, packet) = (stacks::xtp_streams, stacks::packet(LOOPBACK.ip()));
-                if let Ok((driver, stack)) =
-                    stacks::server_over(&folder, config, disk, make, packet)
-                {
-                    serve(driver, stack, told);
-                }
-            }
-            Server::Graph => {
-                let wishes = Wishes { disk, writable: true, ..Wishes::default() };
-                let described = graphs::load::<Serving>(Path::new("serve"));
-                let stack =
-                    described.and_then(|described| graphs::server(&described, &folder, wishes));
-                if let Ok((driver, stack)) = stack {
-                    serve(driver, stack.graph, told);
-                }
-            }
+            Server::Static(below) => serve_described(&folder, disk, below, told),
+            Server::Graph => serve_described(&folder, disk, Below::Tcp, told),
         }
     });
     let started = hear.recv_timeout(Duration::from_secs(10)).unwrap_or(Err(Ended::Expired));
     started.map_err(|why| Problem::Listen { address: LOOPBACK, why })
+}
+
+fn serve_described(folder: &Path, disk: DiskOptions, below: Below, told: Told) {
+    let wishes = Wishes { disk, writable: true, ..Wishes::default() };
+    let described = graphs::load::<Serving>(Path::new(below.stacks()[1]));
+    let stack = described.and_then(|described| graphs::server(&described, folder, wishes));
+    if let Ok((driver, stack)) = stack {
+        serve(driver, stack.graph, told);
+    }
 }
 
 fn serve<S: Protocol<Provides = Serving, Uses: Lanes>>(

@@ -11,8 +11,9 @@ use stackwright::compose::graph::{DESCRIPTION_MOST, Description, Flaw};
 use crate::problem::Problem;
 
 /// The descriptions that every program has with it, by the commands that they describe.
-const BUILT_IN: [(&[&str], &str); 8] = [
+const BUILT_IN: [(&[&str], &str); 9] = [
     (&["get", "put", "ls"], include_str!("../stacks/get.toml")),
+    (&["get-tls"], include_str!("../stacks/get-tls.toml")),
     (&["get-artp"], include_str!("../stacks/get-artp.toml")),
     (&["get-xtp"], include_str!("../stacks/get-xtp.toml")),
     (&["serve"], include_str!("../stacks/serve.toml")),
@@ -142,7 +143,8 @@ mod tests {
 
     #[test]
     fn what_is_built_in_is_found_by_the_names_of_commands() {
-        let own = ["get-artp", "serve-artp", "get-xtp", "serve-xtp", "radio", "radio-hub"];
+        let own =
+            ["get-tls", "get-artp", "serve-artp", "get-xtp", "serve-xtp", "radio", "radio-hub"];
         for name in ["get", "put", "ls", "serve"].into_iter().chain(own) {
             assert_eq!(
                 Described::load(Path::new(name)).map(|stack| stack.name).ok().as_deref(),

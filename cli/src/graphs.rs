@@ -14,9 +14,10 @@ use stackwright::ftp::server::Serving;
 use stackwright_drivers::files::{DiskOptions, Root};
 use stackwright_drivers::{Driver, Readiness};
 
+use crate::client::Local;
 use crate::described::Described;
 use crate::problem::Problem;
-use crate::registry::{self, Setting, Taken, Wishes};
+use crate::registry::{self, Near, Setting, Taken, Wishes};
 use crate::stacks::{self, Message};
 
 /// The description that a command names, once it is known to fit and to provide `T`: before anybody
@@ -31,22 +32,23 @@ pub(crate) fn load<T: Speaks<Message, Readiness>>(name: &Path) -> Result<Describ
 /// Builds a copy, as a file describes it.
 pub(crate) fn copy(
     described: &Described,
-    folder: &Path,
+    near: &Local,
     config: client::Config,
     wishes: Wishes,
     listener: Box<dyn Listener>,
 ) -> Result<(Driver, Graph<Message, Readiness, Copying>), Problem> {
     let unread = !reads_payload(described)?;
     // Below the copy there is a client, and its streams below that.
-    let regions = unread && send_regions(described, 2)? && !may_encrypt(described)?;
+    let is_folder = matches!(near, Local::Folder(_));
+    let regions = is_folder && unread && send_regions(described, 2)? && !may_encrypt(described)?;
     let encrypts = config.tls != client::TlsMode::Off;
     let wishes = Wishes {
         idle: Some(config.idle),
         disk: DiskOptions { regions, ..stacks::copy_options() },
-        splicing: unread,
+        splicing: is_folder && unread,
         ..wishes
     };
-    let (driver, graph, taken) = build::<Copying>(described, folder, Some(config), wishes)?;
+    let (driver, graph, taken) = build::<Copying>(described, near, Some(config), wishes)?;
     // A copy does what it is told, and would as well store what shall be fetched.
     let top = graph.tops().next().unwrap_or_default();
     if taken.disk.is_none() || graph.lower(top, 1) != taken.disk.as_deref() {
@@ -82,7 +84,8 @@ pub(crate) fn server(
     if !send_regions(described, 1)? {
         wishes.disk.regions = false;
     }
-    let (driver, graph, taken) = build(described, folder, None, wishes)?;
+    let folder = Local::Folder(folder.into());
+    let (driver, graph, taken) = build(described, &folder, None, wishes)?;
     Ok((driver, ServerGraph { graph, writable: taken.writable, has_folder: taken.disk.is_some() }))
 }
 
@@ -120,16 +123,20 @@ type Built<T> = (Driver, Graph<Message, Readiness, T>, Taken);
 
 fn build<T: Speaks<Message, Readiness>>(
     described: &Described,
-    folder: &Path,
+    near: &Local,
     client: Option<client::Config>,
     wishes: Wishes,
 ) -> Result<Built<T>, Problem> {
-    let of_folder = |why: io::Error| Problem::Path { path: folder.into(), why };
+    let unopened = |why: io::Error| Problem::Path { path: near.shown().into(), why };
+    let files = match near {
+        Local::Folder(folder) => Root::open(folder).map(Near::Folder),
+        Local::Open(file, _) => file.try_clone().map(Near::Open),
+    };
     let setting = Rc::new(Setting {
-        driver: Driver::new(fastrand::u64(..)).map_err(of_folder)?,
+        driver: Driver::new(fastrand::u64(..)).map_err(unopened)?,
         pool: stacks::pool(),
         client: Cell::new(client),
-        root: Cell::new(Some(Root::open(folder).map_err(of_folder)?)),
+        near: Cell::new(Some(files.map_err(unopened)?)),
         wishes,
         taken: RefCell::default(),
     });

@@ -8,6 +8,7 @@ mod artp;
 mod xtp;
 
 use std::cell::{Cell, RefCell};
+use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -17,12 +18,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stackwright::catalogue::{self, CatalogueEntry};
-use stackwright::compose::graph::{Flaw, Parameter, ParameterKind, ParameterTable, Parameters};
+use stackwright::compose::graph::{
+    Erased, Flaw, Parameter, ParameterKind, ParameterTable, Parameters,
+};
 use stackwright::contract::Fingerprint;
 use stackwright::contract::words::Outside;
+use stackwright::copy::{self, Copy};
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
 use stackwright::kiss::{Hub, HubConfig, LONGEST_MOST, PORTS_MOST};
+use stackwright::proxy::{self, Proxy};
 use stackwright::tls::{ExpectedServer, Tls};
 use stackwright::wire::Pool;
 use stackwright::xtp::services::{
@@ -38,8 +43,9 @@ use stackwright_parts::{Boxed, Part, Registry};
 
 use crate::descriptors;
 use crate::line::LineAddress;
+use crate::pipe::Pipe;
 use crate::problem::Problem;
-use crate::stacks::{self, Message};
+use crate::stacks::{self, Message, Rate};
 use crate::{identity, trust};
 
 type Made = Result<Boxed, Flaw>;
@@ -50,9 +56,17 @@ pub(crate) struct Setting {
     pub(crate) pool: Arc<Pool<Message>>,
     /// The command's, until a node has it.
     pub(crate) client: Cell<Option<client::Config>>,
-    pub(crate) root: Cell<Option<Root>>,
+    pub(crate) near: Cell<Option<Near>>,
     pub(crate) wishes: Wishes,
     pub(crate) taken: RefCell<Taken>,
+}
+
+/// Where the command's files are on this machine.
+pub(crate) enum Near {
+    /// In a folder.
+    Folder(Root),
+    /// It is one that is open, and in no folder.
+    Open(File),
 }
 
 /// What the command says to every node that it is about.
@@ -64,6 +78,10 @@ pub(crate) struct Wishes {
     /// default.
     pub(crate) idle: Option<Duration>,
     pub(crate) disk: DiskOptions,
+    /// The proxy between a client and its server.
+    pub(crate) proxy: Option<proxy::Config>,
+    /// How many octets a second a copy moves at most.
+    pub(crate) rate: Rate,
     /// Whether clients may store.
     pub(crate) writable: bool,
     pub(crate) sessions: Option<usize>,
@@ -175,10 +193,12 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let own: [(_, _, &'static [Parameter], Make); 16] = [
+    let own: [(_, _, &'static [Parameter], Make); 18] = [
         ("artp", purpose("artp"), artp::PARAMETERS, artp::make),
+        ("copy", purpose("copy"), copy::described::<Message>().parameters, make_copy),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
         ("ftp server", purpose("ftp server"), SERVER, make_server),
+        ("proxy", purpose("proxy"), &[], make_proxy),
         ("tls", purpose("tls"), TLS, make_tls),
         ("kiss hub", purpose("kiss hub"), HUB, make_hub),
         ("line", "a serial line, a pseudo terminal, or TCP to a device", LINE, make_line),
@@ -365,6 +385,17 @@ fn make_hub(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     Ok(Hub::<Message>::new(config, setting.pool.clone()).boxed())
 }
 
+fn make_copy(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let made = (copy::described().make)(table, 0).map_err(|unfit| table.unfit(&unfit))?;
+    let rate = setting.and_then(|setting| setting.wishes.rate);
+    Ok(rate.map_or(made, |_| Copy::<Message>::new(copy::Config { rate })).boxed())
+}
+
+fn make_proxy(_: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let Some(setting) = setting else { return shown::<Proxy<Message>>() };
+    Ok(Proxy::<Message>::new(setting.wishes.proxy.clone()).boxed())
+}
+
 fn make_line(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let lane = lane(table)?;
     let text = table.text("to").unwrap_or_default();
@@ -400,14 +431,17 @@ fn make_udp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
 fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let lane = lane(table)?;
     let Some(setting) = setting else { return shown::<Disk<Message>>() };
-    let root = match (table.text("root"), setting.root.take()) {
+    let root = match (table.text("root"), setting.near.take()) {
         (Some(root), commands) => {
-            setting.root.set(commands);
+            setting.near.set(commands);
             Root::open(root).map_err(|why| table.flaw("root", format!("`{root}`: {why}")))?
         }
-        (None, Some(root)) => {
+        (None, Some(near)) => {
             setting.taken.borrow_mut().disk = Some(table.node().into());
-            root
+            match near {
+                Near::Folder(root) => root,
+                Near::Open(file) => return Ok(Box::new(Erased(Pipe::new(file)))),
+            }
         }
         (None, None) => {
             let says = format!("`{}` needs the parameter `root`, a folder", table.node());
@@ -422,7 +456,7 @@ fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
 }
 
 /// One of a few words.
-fn one_of<T: Copy>(
+fn one_of<T: std::marker::Copy>(
     table: &Parameters<'_>,
     key: &'static str,
     words: &[(&str, T)],

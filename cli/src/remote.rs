@@ -34,6 +34,15 @@ impl Below {
         }
     }
 
+    /// The names of the stacks of a client and a server over it, of those that are built in.
+    pub(crate) fn stacks(self) -> [&'static str; 2] {
+        match self {
+            Below::Tcp | Below::Tls => ["get-tls", "serve"],
+            Below::Artp => ["get-artp", "serve-artp"],
+            Below::Xtp => ["get-xtp", "serve-xtp"],
+        }
+    }
+
     /// The port where a server is when nobody says another.
     pub(crate) fn port(self) -> u16 {
         match self {

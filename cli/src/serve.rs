@@ -2,6 +2,7 @@
 
 use std::fmt::Arguments;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -27,10 +28,10 @@ use crate::secret::{self, OnlyUser};
 use crate::{descriptors, graphs, identity, stacks};
 
 pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
-    let described = serve.stack.as_deref().map(graphs::load::<Serving>).transpose()?;
+    let named = serve.stack.as_deref().map(graphs::load::<Serving>).transpose()?;
     guard(serve, serve.writable)?;
     let below: Vec<_> = places(serve).into_iter().map(|(below, _)| below).collect();
-    check_option("--packet", serve.packet.is_some() && described.is_none(), &below)?;
+    check_option("--packet", serve.packet.is_some() && named.is_none(), &below)?;
     let accounts = accounts(serve)?;
     let options = stacks::server_options(serve.writable, !serve.no_sync);
     let folder = serve
@@ -38,6 +39,14 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
         .canonicalize()
         .map_err(|why| Problem::Path { path: serve.folder.clone(), why })?;
     let shown = folder.display().to_string();
+    // A transport of ours below is chosen, like a stack that a file describes, as it is asked for.
+    let own = [&serve.artp, &serve.xtp].into_iter().flatten();
+    let shortest = own.map(|address| stacks::packet(address.ip())).min();
+    let described = match (named, below[0]) {
+        (None, Below::Tcp | Below::Tls) => None,
+        (None, below) => Some(graphs::load::<Serving>(Path::new(below.stacks()[1]))?),
+        (named, _) => named,
+    };
     match described {
         None => {
             let rights = Rights { write: serve.writable };
@@ -55,21 +64,6 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
             descriptors::provide(config.sessions_most);
             let told = Told::new(serve, shown, serve.writable);
             let unopened = |why| Problem::Path { path: folder.clone(), why };
-            let own = [&serve.artp, &serve.xtp].into_iter().flatten();
-            let shortest = own.map(|address| stacks::packet(address.ip())).min();
-            let packet = serve.packet.or(shortest).unwrap_or_default();
-            if !serve.artp.is_empty() {
-                let streams = stacks::artp_streams;
-                let stack = stacks::server_over(&folder, config, options, streams, packet);
-                let (driver, stack) = stack.map_err(unopened)?;
-                return carry_out(driver, stack, told);
-            }
-            if !serve.xtp.is_empty() {
-                let streams = stacks::xtp_streams;
-                let stack = stacks::server_over(&folder, config, options, streams, packet);
-                let (driver, stack) = stack.map_err(unopened)?;
-                return carry_out(driver, stack, told);
-            }
             let security = match serve.tls {
                 None if serve.listen_tls.is_empty() => SecurityLevel::Off,
                 None | Some(TlsWish::Offered) => SecurityLevel::Offered,
@@ -98,7 +92,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 passive_ports: serve.passive_ports.clone(),
                 public_address: serve.public_address,
                 idle: serve.idle,
-                packet: serve.packet,
+                packet: serve.packet.or(shortest),
                 accounts: Some(accounts),
                 ..Wishes::default()
             };

@@ -1,6 +1,5 @@
 //! The stacks of this program, each an equation.
 
-use std::fs::File;
 use std::io;
 use std::net::IpAddr;
 use std::num::NonZero;
@@ -10,22 +9,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use stackwright::artp;
 use stackwright::compose::{Beside, Over, stack};
-use stackwright::contract::services::Streams;
 use stackwright::contract::{Guarantees, Listener, Protocol};
 use stackwright::copy::{self, Copy};
 use stackwright::ftp::{Client, Server, client, server};
-use stackwright::ordered::{self, Ordered};
 use stackwright::proxy::{self, Proxy};
 use stackwright::tls::{self, ExpectedServer, ServerIdentity, Tls};
-use stackwright::wire::{self, Pool};
+use stackwright::wire::Pool;
 use stackwright::xtp;
-use stackwright::xtp::services::{Stream, XtpService};
+use stackwright::xtp::services::XtpService;
+use stackwright_drivers::Driver;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
 use stackwright_drivers::tcp::Tcp;
-use stackwright_drivers::udp::Udp;
-use stackwright_drivers::{Driver, Lanes};
-
-use crate::pipe::Pipe;
 
 pub(crate) use stackwright_parts::Message;
 
@@ -47,43 +41,11 @@ stack! {
     )
 }
 
-stack! {
-    /// A copy between an FTP server (on the left) and a file that is in no folder (on the right).
-    pub(crate) PipeStack = Copy<Message> over (
-        (Client<Message> over Tls<Message> over Proxy<Message> over Tcp<Message>) beside Pipe
-    )
-}
-
 /// ARTP, whose policies are known to the compiler.
 pub(crate) type Artp = artp::Layer<Message>;
 
 /// XTP with the service `S`.
-pub(crate) type Xtp<S, M = Message> = xtp::Layer<M, S>;
-
-stack! {
-    /// Streams over ARTP.
-    pub(crate) ArtpStreams = Ordered<Message> over Artp over Udp<Message>
-}
-
-stack! {
-    /// Streams over XTP, which has a service for them.
-    pub(crate) XtpStreams = Xtp<Stream> over Udp<Message>
-}
-
-/// Streams over UDP by a transport of ours.
-pub(crate) trait OwnStreams:
-    Protocol<Provides = Streams<Message>, Uses: Lanes> + 'static
-{
-}
-
-impl<S: Protocol<Provides = Streams<Message>, Uses: Lanes> + 'static> OwnStreams for S {}
-
-/// An FTP server over streams `S` of a transport of ours, beside a disk.
-pub(crate) type ServerOver<S> = Over<Server<Message>, Beside<S, Disk<Message>>>;
-
-/// A copy between an FTP server over streams `S` of a transport of ours (on the left) and `R`: a
-/// disk, or a file that is in no folder (on the right).
-pub(crate) type CopyOver<S, R> = Over<Copy<Message>, Beside<Over<Client<Message>, S>, R>>;
+pub(crate) type Xtp<S> = xtp::Layer<Message, S>;
 
 /// Blocks for reading from sockets and disks. Larger ones save system calls and lose more by
 /// leaving the processor's cache.
@@ -115,7 +77,7 @@ const NETWORK: usize = 0;
 const DISK: usize = 1;
 
 /// The blocks that all adapters of a stack share.
-pub(crate) fn pool<M: wire::Message>() -> Arc<Pool<M>> {
+pub(crate) fn pool() -> Arc<Pool<Message>> {
     Arc::new(Pool::new(BLOCK, BLOCKS_KEPT))
 }
 
@@ -132,9 +94,6 @@ impl Ground {
         Ok(tcp.with_keepalive(KEEPALIVE))
     }
 }
-
-/// Makes streams `S` of a transport of ours in a driver, in packets whose length is bounded.
-pub(crate) type MakeStreams<S> = fn(&Driver, &Arc<Pool<Message>>, u16) -> io::Result<S>;
 
 /// How long it is since 1970.
 pub(crate) fn since_1970() -> Option<Duration> {
@@ -214,21 +173,6 @@ pub(crate) fn tls_config() -> tls::Config {
     tls::Config::at(epoch().unwrap_or(0))
 }
 
-/// The same over a transport of ours, in packets of at most `packet` octets. They are filled from
-/// memory: no region of a file gets through.
-pub(crate) fn server_over<S: OwnStreams>(
-    root: &Path,
-    config: server::Config,
-    options: DiskOptions,
-    streams: MakeStreams<S>,
-    packet: u16,
-) -> io::Result<(Driver, ServerOver<S>)> {
-    let ground = ground(root, DiskOptions { regions: false, ..options })?;
-    let streams = streams(&ground.driver, &ground.pool, packet)?;
-    let config = server::Config { epoch: epoch(), ..config };
-    Ok((ground.driver, Over::new(Server::new(config), Beside::new(streams, ground.disk))))
-}
-
 /// The disk below a copy.
 ///
 /// A file that was fetched is not synced, like in every other program of its kind, for speed.
@@ -280,75 +224,4 @@ pub(crate) fn copy(
         ground.driver,
         Over::new(Copy::new(copy::Config { rate }), Beside::new(client, ground.disk)),
     ))
-}
-
-/// The same over a transport of ours, in packets of at most `packet` octets.
-pub(crate) fn copy_over<S: OwnStreams>(
-    root: &Path,
-    config: client::Config,
-    rate: Rate,
-    listener: Box<dyn Listener>,
-    streams: MakeStreams<S>,
-    packet: u16,
-) -> io::Result<(Driver, CopyOver<S, Disk<Message>>)> {
-    let ground = ground(root, DiskOptions { regions: false, ..copy_options() })?;
-    let client = Over::new(Client::new(config), streams(&ground.driver, &ground.pool, packet)?);
-    ground.driver.context().listen(listener);
-    Ok((
-        ground.driver,
-        Over::new(Copy::new(copy::Config { rate }), Beside::new(client, ground.disk)),
-    ))
-}
-
-/// A copy from or to an open file.
-pub(crate) fn pipe(
-    file: &File,
-    config: client::Config,
-    between: Between,
-    rate: Rate,
-    listener: Box<dyn Listener>,
-) -> io::Result<(Driver, PipeStack)> {
-    let (driver, pool) = (Driver::new(fastrand::u64(..))?, pool());
-    let tcp = Tcp::new(driver.registry(), NETWORK, pool.clone());
-    let client = Over::new(Client::new(config), between.over(tcp, pool));
-    driver.context().listen(listener);
-    let pipe = Pipe::new(file.try_clone()?);
-    Ok((driver, Over::new(Copy::new(copy::Config { rate }), Beside::new(client, pipe))))
-}
-
-/// The same over a transport of ours, in packets of at most `packet` octets.
-pub(crate) fn pipe_over<S: OwnStreams>(
-    file: &File,
-    config: client::Config,
-    rate: Rate,
-    listener: Box<dyn Listener>,
-    streams: MakeStreams<S>,
-    packet: u16,
-) -> io::Result<(Driver, CopyOver<S, Pipe>)> {
-    let driver = Driver::new(fastrand::u64(..))?;
-    let client = Over::new(Client::new(config), streams(&driver, &pool(), packet)?);
-    driver.context().listen(listener);
-    let pipe = Pipe::new(file.try_clone()?);
-    Ok((driver, Over::new(Copy::new(copy::Config { rate }), Beside::new(client, pipe))))
-}
-
-/// Makes streams over ARTP.
-pub(crate) fn artp_streams(
-    driver: &Driver,
-    pool: &Arc<Pool<Message>>,
-    packet: u16,
-) -> io::Result<ArtpStreams> {
-    let udp = Udp::new(driver.registry(), NETWORK, pool.clone());
-    let config = artp::Config { packet, ..artp_config()? };
-    Ok(Over::new(Ordered::new(ordered::Config::default()), Over::new(artp(config)?, udp)))
-}
-
-/// Makes streams over XTP.
-pub(crate) fn xtp_streams(
-    driver: &Driver,
-    pool: &Arc<Pool<Message>>,
-    packet: u16,
-) -> io::Result<XtpStreams> {
-    let udp = Udp::new(driver.registry(), NETWORK, pool.clone());
-    Ok(Over::new(xtp(xtp_config(packet)?)?, udp))
 }

@@ -8,8 +8,10 @@
 mod shown;
 
 use stackwright::compose::graph::{Erased, Graph, Node, ProtocolRegistry};
+use stackwright::copy::Copy;
 use stackwright::framed::Framed;
 use stackwright::ordered::Ordered;
+use stackwright::proxy::Proxy;
 use stackwright::tailored::Named;
 use stackwright::tailored::configurations::AnyOrder;
 use stackwright::wire::BufferTree;
@@ -70,6 +72,7 @@ parts! {
     Tcp<Message>,
     Udp<Message>,
     // Protocols.
+    Copy<Message>,
     Framed<Message>,
     Ordered<Message>,
     artp::Layer<Message>,
@@ -77,6 +80,7 @@ parts! {
     ftp::Server<Message>,
     kiss::Hub<Message>,
     tailored::Layer<Named<AnyOrder<Message>>>,
+    Proxy<Message>,
     tls::Tls<Message>,
     xtp::Layer<Message, AcknowledgedDatagram>,
     xtp::Layer<Message, BulkData>,

@@ -78,12 +78,11 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Over<U, L> {
 
     /// Delivers the answers that waited, and the answers to those, until both sides are silent.
     ///
-    /// The outlet is behind a pointer, so that there is one of these for each joint and not one for
-    /// each outlet that a joint is ever lent: the straight path through a stack then is all that a
-    /// caller has to inline.
+    /// The outlets have the types of the straight path, so that no protocol is compiled a second
+    /// time for its answers.
     #[cold]
     #[inline(never)]
-    fn settle(&mut self, cx: &Context, out: &mut dyn Outlet<Self>) {
+    fn settle(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         for _round in 0..ROUNDS_MOST {
             let waiting = self.joint.rising.len() + self.joint.sinking.len();
             if waiting == 0 {
@@ -212,7 +211,7 @@ struct UpperSpeaks<'a, U: Protocol, L: Protocol, O> {
     answered: bool,
 }
 
-struct LowerHears<'a, U: Protocol, L: Protocol, O: ?Sized> {
+struct LowerHears<'a, U: Protocol, L: Protocol, O> {
     joint: &'a mut Joint<U, L>,
     out: &'a mut O,
     answered: bool,
@@ -226,7 +225,7 @@ struct LowerSpeaks<'a, U: Protocol, L: Protocol, O> {
     answered: bool,
 }
 
-struct UpperHears<'a, U: Protocol, L: Protocol, O: ?Sized> {
+struct UpperHears<'a, U: Protocol, L: Protocol, O> {
     joint: &'a mut Joint<U, L>,
     out: &'a mut O,
     answered: bool,
@@ -248,7 +247,7 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet
     }
 }
 
-impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>> + ?Sized> Outlet<L>
+impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet<L>
     for LowerHears<'_, U, L, O>
 {
     #[inline(always)]
@@ -279,7 +278,7 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet
     }
 }
 
-impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>> + ?Sized> Outlet<U>
+impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet<U>
     for UpperHears<'_, U, L, O>
 {
     #[inline(always)]
