@@ -43,6 +43,7 @@ impl Context {
     }
 
     /// Sets the time: for drivers, once a batch. An earlier instant than the last is ignored.
+    #[inline]
     pub fn set_now(&self, now: Instant) {
         self.now.set(now.max(self.now.get()));
     }

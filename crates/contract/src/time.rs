@@ -56,6 +56,7 @@ impl core::ops::Add<Duration> for Instant {
 }
 
 /// Returns the earlier of two deadlines, where `None` is "never".
+#[inline]
 pub fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
 }

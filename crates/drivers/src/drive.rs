@@ -94,6 +94,7 @@ impl Driver {
     }
 
     /// Returns the time at the [last tick](Clock::last_tick).
+    #[inline]
     pub fn last_tick(&self) -> Instant {
         self.clock.last_tick()
     }

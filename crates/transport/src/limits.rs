@@ -51,6 +51,7 @@ impl Budget {
     }
 
     /// Returns whether there may be another association.
+    #[inline]
     pub(crate) fn admits(&self) -> bool {
         self.left() >= self.limits.each
     }
@@ -85,6 +86,7 @@ impl Share {
     }
 
     /// Returns whether `incomplete` octets may be reserved for messages.
+    #[inline]
     pub(crate) fn admits(&self, incomplete: usize) -> bool {
         let (before, after) = (self.beyond(self.incomplete), self.beyond(incomplete));
         let left = self.budget.left().saturating_add(before);

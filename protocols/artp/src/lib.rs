@@ -198,7 +198,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
         self.path.runs(number, sent_upto)
     }
 
-    #[inline]
+    #[inline(always)]
     fn follow(&mut self, header: &[u8], unit: &Cargo<'_>, into: &mut [u8]) -> Option<usize> {
         self.write_next(header, unit, into)
     }

@@ -201,6 +201,7 @@ const PADDING_MOST: usize = 11;
 
 /// Whether padding can make up for a last fragment that is `short` octets shorter than the others:
 /// by nothing, or by at least an option's header.
+#[inline]
 pub(crate) fn can_be_padded(short: usize) -> bool {
     short == 0 || (OptionHeader::LENGTH..=PADDING_MOST).contains(&short)
 }

@@ -158,6 +158,7 @@ fn header_octets(header: &TailoredHeader) -> usize {
 }
 
 /// Returns where the check of a packet is, and what it covers.
+#[inline]
 pub(crate) fn check(terms: &PacketTerms, front: &[u8], octets: usize) -> Option<CheckAt> {
     let header = TailoredHeader::decode(front).ok()?;
     let covers_all = terms.covers_body || header.kind == TailoredKind::Report;

@@ -296,6 +296,7 @@ pub struct TrafficTerms {
 }
 
 impl FieldValue for XtpOptions {
+    #[inline]
     fn from_bits(bits: u64) -> Option<Self> {
         Some(XtpOptions(bits as u32))
     }

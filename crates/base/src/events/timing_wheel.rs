@@ -126,6 +126,7 @@ impl<T> Events<T> for TimingWheel<T> {
 
 impl<T> TimingWheel<T> {
     /// Puts an event, whose tick is yet to come, into its slot.
+    #[inline]
     fn put(&mut self, at: u64, place: u32) {
         let tick = at >> TICK;
         let level = (tick ^ self.reached).ilog2() / BITS;

@@ -157,6 +157,7 @@ impl CreditWindow {
         self.enough = if self.reserved > self.window { 0 } else { free };
     }
 
+    #[inline]
     fn edge(&self, view: &View) -> u64 {
         self.said.max(view.received_upto + self.window.saturating_sub(view.pending))
     }

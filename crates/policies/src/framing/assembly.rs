@@ -25,6 +25,7 @@ pub(super) struct Bounds {
 impl Bounds {
     /// Returns the most octets that a message of `count` pieces can have, of which all but the last
     /// have `piece`; 0 where that length is not known yet.
+    #[inline]
     pub(super) fn whole(self, count: u32, piece: usize) -> usize {
         let piece = if piece == 0 { self.piece } else { piece };
         piece.saturating_mul(count as usize).min(self.message)

@@ -66,6 +66,7 @@ impl Lifetime for Timestamps {
         })
     }
 
+    #[inline]
     fn stamp(&self, view: &View, since: Instant, lifetime: Option<NonZeroU32>) -> Timestamp {
         let now = self.now(view);
         match self.difference {

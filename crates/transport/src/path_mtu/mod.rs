@@ -185,6 +185,7 @@ impl PathMtu {
     }
 
     /// Returns the longest packet that messages are cut for.
+    #[inline]
     pub fn packet(&self) -> usize {
         match self.state {
             State::Long => self.most,

@@ -30,6 +30,7 @@ impl SegmentLayout {
     /// # Panics
     /// Where a packet has no segment: `gap` is not less than `stride`. And where `stride` is 4 GiB
     /// or more.
+    #[inline]
     pub fn new(stride: usize, gap: usize) -> Self {
         let octets = u32::try_from(stride).expect("a packet is shorter than 4 GiB");
         assert!(gap < stride, "a packet has a segment");
@@ -45,6 +46,7 @@ impl SegmentLayout {
     /// Where `segments` is 0 or does not fit into 32 bits, or where a gap is not less than the
     /// stride.
     #[must_use]
+    #[inline]
     pub fn in_messages(self, segments: usize, first_gap: usize, last_gap: usize) -> Self {
         let segments = u32::try_from(segments).expect("no more than fit into 32 bits");
         assert!(segments > 0, "a message has a segment");

@@ -288,6 +288,7 @@ impl Row {
     ///
     /// # Errors
     /// The reason for which it is no argument of this command.
+    #[inline]
     pub fn parse<'a>(&self, argument: &'a str) -> Result<Command<'a>, Mistake> {
         // A CR or NUL would reach a file's name or a reply; other control characters are odd, but
         // they are names.

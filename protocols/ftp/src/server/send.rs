@@ -16,6 +16,7 @@ use crate::{NAME, reply};
 
 impl<M: Message> Server<M> {
     /// Gathers a reply whose text is for people: a client that suppresses text does not get it.
+    #[inline]
     pub(super) fn reply(&mut self, cx: &Context, session: Handle, code: u16, text: &str) {
         let terse = self.sessions.get(session).is_some_and(|state| state.terse);
         self.reply_lines(cx, session, &reply::line(code, if terse { "" } else { text }));

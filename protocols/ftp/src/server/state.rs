@@ -540,6 +540,7 @@ impl Stream {
 
 impl Control {
     /// Takes a command that waits, the first or a later one.
+    #[inline]
     pub(super) fn take(&mut self, place: usize) -> Option<LineEvent> {
         let event = match place {
             0 => self.waiting.pop_front(),

@@ -59,6 +59,7 @@ pub(super) struct Due {
 
 impl Due {
     /// Takes an entry of the slot that the wheel has just reached; `sort` follows.
+    #[inline]
     pub(super) fn collect(&mut self, deadline: u64, ticket: Ticket) {
         let entry = self.entry(deadline, ticket);
         self.run.push(entry);
@@ -108,6 +109,7 @@ impl Due {
     }
 
     /// Removes and returns the first entry.
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<Entry> {
         let entry = self.peek()?;
         if self.run.get(self.gone) == Some(&entry) {
@@ -123,6 +125,7 @@ impl Due {
     }
 
     /// Returns the first entry, stale or not.
+    #[inline]
     fn peek(&self) -> Option<Entry> {
         match (self.run.get(self.gone), self.late.peek()) {
             (Some(run), Some(Reverse(late))) => Some(*run.min(late)),

@@ -30,6 +30,7 @@ impl Occupied {
 
     /// Returns the slot whose events are the next. It is in the lowest level that has one: those
     /// above differ from the tick that was reached in a higher digit.
+    #[inline]
     pub(super) fn first(&self) -> Option<usize> {
         let level = self.words.iter().position(|words| *words != 0)?;
         let word = self.words[level].trailing_zeros() as usize;

@@ -33,6 +33,7 @@ pub(super) struct Block {
 
 impl Block {
     /// Returns the deadline and the place of all entries that are not cancelled, in order.
+    #[inline]
     pub(super) fn entries(&self) -> impl Iterator<Item = (u64, u32)> {
         let used = self.deadlines.iter().zip(&self.places).take(usize::from(self.used));
         used.filter(|(_, place)| **place != NOWHERE).map(|(deadline, place)| (*deadline, *place))
@@ -115,6 +116,7 @@ impl Slots {
     }
 
     /// Removes and returns the first block of a list.
+    #[inline]
     pub(super) fn take(&mut self, slot: usize) -> Option<Block> {
         let first = self.slots[slot].first;
         if first == NOWHERE {
