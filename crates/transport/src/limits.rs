@@ -86,7 +86,6 @@ impl Share {
     }
 
     /// Returns whether `incomplete` octets may be reserved for messages.
-    #[inline]
     pub(crate) fn admits(&self, incomplete: usize) -> bool {
         let (before, after) = (self.beyond(self.incomplete), self.beyond(incomplete));
         let left = self.budget.left().saturating_add(before);

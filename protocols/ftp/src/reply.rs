@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use core::fmt::Write as _;
 
 use crate::line::{LineEvent, Lines};
 
@@ -169,8 +170,9 @@ fn code(line: &str) -> Option<u16> {
 /// Formats a reply on one line. What would end the line early is removed: the text may repeat what
 /// a peer sent.
 pub fn line(code: u16, text: &str) -> String {
-    let mut reply = format!("{code} {text}");
-    reply.retain(|c| !matches!(c, '\r' | '\n' | '\0'));
+    let mut reply = String::with_capacity("000 \r\n".len() + text.len());
+    let _never_fails = write!(reply, "{code} ");
+    reply.extend(text.split(['\r', '\n', '\0']));
     reply.push_str("\r\n");
     reply
 }
