@@ -298,6 +298,7 @@ impl Driver {
         Ok(self.tick())
     }
 
+    #[inline]
     fn tick(&self) -> Instant {
         let now = self.clock.now();
         self.cx.set_now(now);

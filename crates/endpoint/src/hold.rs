@@ -227,6 +227,7 @@ pub(crate) fn in_one_piece<M: Message>(
 }
 
 /// Until when a message is of use that is sent now.
+#[inline]
 pub(crate) fn due(properties: &MessageProperties) -> Option<Instant> {
     properties
         .lifetime

@@ -281,6 +281,7 @@ impl<M: Message> Link<M> {
 
     /// Messages were handed over, for which there was room. Gives how many octets are handed over
     /// and were not given back.
+    #[inline]
     pub(crate) fn handed_over(&mut self, size: Size, limited: bool) -> usize {
         self.credit.octets = self.credit.octets.saturating_sub(size.octets);
         self.credit.messages -= size.messages;

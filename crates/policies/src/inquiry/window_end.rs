@@ -120,6 +120,7 @@ impl WindowEnd {
 }
 
 impl Inquiry for WindowEnd {
+    #[inline]
     fn due(&self, view: &View, occasion: Occasion) -> bool {
         if self.is_overdue(view) || self.asks_about_rest(view) {
             return true;
@@ -147,6 +148,7 @@ impl Inquiry for WindowEnd {
         true
     }
 
+    #[inline]
     fn on_sent(&mut self, view: &View) {
         // That nothing may follow is a promise about the future, which a window that shrinks
         // breaks.

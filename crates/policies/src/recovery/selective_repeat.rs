@@ -63,6 +63,7 @@ impl Recovery for SelectiveRepeat {
         }
     }
 
+    #[inline]
     fn is_lost(&self, view: &View, suspect: &Suspect, report: &Report) -> bool {
         // Once a packet was late, one that a report misses may be late, too.
         let may_be_late = self.window.has_seen()
