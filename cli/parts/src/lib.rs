@@ -8,12 +8,15 @@
 mod shown;
 
 use stackwright::compose::graph::{Erased, Graph, Node, ProtocolRegistry};
+use stackwright::compose::{Opaque, Over};
+use stackwright::contract::Guarantees;
+use stackwright::contract::services::Datagrams;
 use stackwright::copy::Copy;
 use stackwright::framed::Framed;
 use stackwright::ordered::Ordered;
 use stackwright::proxy::Proxy;
 use stackwright::tailored::Named;
-use stackwright::tailored::configurations::AnyOrder;
+use stackwright::tailored::configurations::{AnyOrder, Selective};
 use stackwright::wire::BufferTree;
 use stackwright::xtp::multicast::{GroupLayer, ReliableMulticast};
 use stackwright::xtp::services::{
@@ -96,4 +99,18 @@ parts! {
 /// `number`.
 pub fn described(number: fn() -> u64) -> Registry {
     catalogue::registry(number)
+}
+
+/// What a role of an image server needs of what it stands on.
+const NEEDED: Guarantees = Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guarantees::CHECKED);
+
+/// Messages that all arrive as they were sent, once, in any order.
+pub type Reliable = Opaque<Datagrams<Message>, Readiness, { NEEDED.bits() }>;
+
+/// Hides a transport that an application's specification selects.
+pub fn selective(
+    layer: tailored::Layer<Named<Selective<Message>>>,
+    lower: Udp<Message>,
+) -> Reliable {
+    Opaque::new(Over::new(layer, lower))
 }

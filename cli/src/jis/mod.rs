@@ -13,17 +13,15 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use stackwright::compose::Over;
-use stackwright::contract::{Guarantees, Protocol};
-use stackwright::tailored::configurations::Selective;
 use stackwright::tailored::{self, Named, TailoredHost};
 use stackwright_drivers::Driver;
 use stackwright_drivers::udp::Udp;
 use stackwright_jis::{PORT, body_most};
+use stackwright_parts::{Reliable, selective};
 
 use crate::problem::Problem;
 use crate::quantity::octets;
-use crate::stacks::{self, Message};
+use crate::stacks;
 
 const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
 
@@ -94,14 +92,8 @@ pub(crate) fn run(jis: &Jis) -> Result<(), Problem> {
     }
 }
 
-/// What is below both roles: the transport that the phase `image` selects.
-type Below = Over<tailored::Layer<Named<Selective<Message>>>, Udp<Message>>;
-
-// Roles stand on datagrams that all arrive, in any order.
-const _: () = assert!(<Below as Protocol>::FACTS.gives.has(Guarantees::RELIABLE));
-
-/// Makes it, and returns the longest body of an ADU that it carries in one packet.
-fn below(driver: &Driver, address: IpAddr) -> io::Result<(Below, usize)> {
+/// Makes what is below both roles, the transport that the phase `image` selects, and returns the longest body of an ADU that it carries in one packet.
+fn below(driver: &Driver, address: IpAddr) -> io::Result<(Reliable, usize)> {
     let config = tailored::Config {
         packet: stacks::packet(address),
         protocol: stackwright_jis::generated::HASH,
@@ -111,5 +103,5 @@ fn below(driver: &Driver, address: IpAddr) -> io::Result<(Below, usize)> {
     let host = TailoredHost::new(Named::new(stackwright_jis::VALUES), config);
     let most = body_most(host.unit_most());
     let layer = tailored::layer_of(host, u64::from_ne_bytes(stacks::entropy()?));
-    Ok((Over::new(layer, Udp::new(driver.registry(), 0, stacks::pool())), most))
+    Ok((selective(layer, Udp::new(driver.registry(), 0, stacks::pool())), most))
 }

@@ -253,10 +253,11 @@ fn nodes_and_modules_of_a_graph_are_handed_what_each_takes() {
 /// What is behind a pointer takes what it would take in sight, and says what it is.
 #[test]
 fn an_opaque_stack_takes_what_it_would_take_in_sight() {
-    let (mut hides_one, mut hides_several) = (Opaque::new(one()), Opaque::new(several()));
+    let (mut hides_one, mut hides_several) =
+        (Opaque::<D, D>::new(one()), Opaque::<D, D>::new(several()));
     assert_eq!(crosses(&mut hides_one, send(), delivered()), (EACH.into(), EACH.into()));
     assert_eq!(crosses(&mut hides_several, send(), delivered()), (WHOLE.into(), WHOLE.into()));
-    let stack = Opaque::new(Over::new(several(), one()));
+    let stack = Opaque::<D, D>::new(Over::new(several(), one()));
     assert_eq!(stack.facts(), <Over<Several, One> as Protocol>::FACTS);
     assert_ne!(stack.facts(), <Opaque<D, D> as Protocol>::FACTS);
 }

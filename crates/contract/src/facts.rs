@@ -41,6 +41,16 @@ impl Guarantees {
         (Self::SENT, "word of when a frame was transmitted"),
     ];
 
+    /// Returns them as a number, for a type whose parameter they are.
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// Returns the promises of that number.
+    pub const fn from_bits(bits: u16) -> Self {
+        Guarantees(bits & Self::ALL.0)
+    }
+
     /// Returns the promises that are in either set.
     pub const fn and(self, other: Self) -> Self {
         Guarantees(self.0 | other.0)

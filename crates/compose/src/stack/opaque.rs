@@ -4,16 +4,17 @@ use alloc::boxed::Box;
 
 use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::{
-    Batches, Context, Facts, IndicationTo, Instant, NameAbove, Outlet, Protocol, RequestTo,
-    Service, hand_down, hand_up,
+    Batches, Context, Facts, Guarantees, IndicationTo, Instant, NameAbove, Outlet, Protocol,
+    RequestTo, Service, hand_down, hand_up,
 };
 
 /// A stack behind a pointer, that provides `T` and uses `B`: whoever uses one is compiled once, not
 /// once for each stack. Each word that crosses its sides is a virtual call; within, all is as it
 /// was. The nodes of a graph erase their words as well; here the compiler knows them.
 ///
-/// What it promises is known no sooner than there is one ([`Protocol::facts`]), so a layer that
-/// needs a guarantee does not stand on it.
+/// Its type promises `GIVES` ([`Guarantees::bits`](stackwright_contract::Guarantees::bits)), which each stack in it has to give; a
+/// layer that needs more does not stand on it. All of its facts are known as soon as there is one
+/// ([`Protocol::facts`]).
 ///
 /// ```
 /// use stackwright_compose::Opaque;
@@ -22,40 +23,41 @@ use stackwright_contract::{
 /// use stackwright_wire::BufferTree;
 /// fn use_it(stack: &mut Opaque<Datagrams<BufferTree>, Nothing>) {}
 /// ```
-pub struct Opaque<T: Service, B: Service>(Box<dyn Inner<T, B>>);
+pub struct Opaque<T: Service, B: Service, const GIVES: u16 = 0>(Box<dyn Inner<T, B, GIVES>>);
 
-impl<T: Service, B: Service> core::fmt::Debug for Opaque<T, B> {
+impl<T: Service, B: Service, const GIVES: u16> core::fmt::Debug for Opaque<T, B, GIVES> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.pad(self.0.known().name)
     }
 }
 
-impl<T: Service + 'static, B: Service + 'static> Opaque<T, B> {
-    /// Hides what a stack is made of.
-    pub fn new(stack: impl Protocol<Provides = T, Uses = B> + 'static) -> Self {
+impl<T: Service + 'static, B: Service + 'static, const GIVES: u16> Opaque<T, B, GIVES> {
+    /// Hides what a stack is made of. Does not compile where it promises less.
+    pub fn new<P: Protocol<Provides = T, Uses = B> + 'static>(stack: P) -> Self {
+        const { assert!(P::FACTS.gives.has(Guarantees::from_bits(GIVES)), "it promises less") };
         Opaque(Box::new(stack))
     }
 }
 
 /// What a protocol does, with an outlet behind a pointer.
-trait Inner<T: Service, B: Service> {
+trait Inner<T: Service, B: Service, const GIVES: u16> {
     fn known(&self) -> Facts;
-    fn request(&mut self, cx: &Context, request: T::Request, out: Out<'_, T, B>);
-    fn indication(&mut self, cx: &Context, indication: B::Indication, out: Out<'_, T, B>);
-    fn timeout(&mut self, cx: &Context, out: Out<'_, T, B>);
+    fn request(&mut self, cx: &Context, request: T::Request, out: Out<'_, T, B, GIVES>);
+    fn indication(&mut self, cx: &Context, indication: B::Indication, out: Out<'_, T, B, GIVES>);
+    fn timeout(&mut self, cx: &Context, out: Out<'_, T, B, GIVES>);
     fn deadline(&self) -> Option<Instant>;
-    fn flush_it(&mut self, cx: &Context, out: Out<'_, T, B>);
+    fn flush_it(&mut self, cx: &Context, out: Out<'_, T, B, GIVES>);
     fn wants(&self) -> bool;
     fn exits(&self) -> bool;
     fn asked(&self, about: T::Name, question: &mut Question<'_>, below: &dyn Ask<B>);
 }
 
-type Out<'a, T, B> = &'a mut dyn Outlet<Opaque<T, B>>;
+type Out<'a, T, B, const GIVES: u16> = &'a mut dyn Outlet<Opaque<T, B, GIVES>>;
 
 /// The outlet of a stack, as the protocol in it speaks.
-struct Through<'a, T: Service, B: Service>(Out<'a, T, B>);
+struct Through<'a, T: Service, B: Service, const GIVES: u16>(Out<'a, T, B, GIVES>);
 
-impl<T, B, P> Outlet<P> for Through<'_, T, B>
+impl<T, B, P, const GIVES: u16> Outlet<P> for Through<'_, T, B, GIVES>
 where
     T: Service + 'static,
     B: Service + 'static,
@@ -72,7 +74,7 @@ where
     }
 }
 
-impl<T, B, P> Inner<T, B> for P
+impl<T, B, P, const GIVES: u16> Inner<T, B, GIVES> for P
 where
     T: Service + 'static,
     B: Service + 'static,
@@ -82,15 +84,15 @@ where
         self.facts()
     }
 
-    fn request(&mut self, cx: &Context, request: T::Request, out: Out<'_, T, B>) {
+    fn request(&mut self, cx: &Context, request: T::Request, out: Out<'_, T, B, GIVES>) {
         hand_down(self, true, cx, request, &mut Through(out));
     }
 
-    fn indication(&mut self, cx: &Context, indication: B::Indication, out: Out<'_, T, B>) {
+    fn indication(&mut self, cx: &Context, indication: B::Indication, out: Out<'_, T, B, GIVES>) {
         hand_up(self, true, cx, indication, &mut Through(out));
     }
 
-    fn timeout(&mut self, cx: &Context, out: Out<'_, T, B>) {
+    fn timeout(&mut self, cx: &Context, out: Out<'_, T, B, GIVES>) {
         self.handle_timeout(cx, &mut Through(out));
     }
 
@@ -98,7 +100,7 @@ where
         self.next_deadline()
     }
 
-    fn flush_it(&mut self, cx: &Context, out: Out<'_, T, B>) {
+    fn flush_it(&mut self, cx: &Context, out: Out<'_, T, B, GIVES>) {
         self.flush(cx, &mut Through(out));
     }
 
@@ -115,8 +117,10 @@ where
     }
 }
 
-impl<T: Service + 'static, B: Service + 'static> Protocol for Opaque<T, B> {
-    const FACTS: Facts = Facts::named("opaque");
+impl<T: Service + 'static, B: Service + 'static, const GIVES: u16> Protocol
+    for Opaque<T, B, GIVES>
+{
+    const FACTS: Facts = Facts { gives: Guarantees::from_bits(GIVES), ..Facts::named("opaque") };
     const BATCHES: Batches = Batches::ALL;
     type Provides = T;
     type Uses = B;
