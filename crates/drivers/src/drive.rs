@@ -115,6 +115,7 @@ impl Driver {
     }
 
     /// Makes several requests to the stack at one time, between two batches.
+    #[inline]
     pub fn requests<P: Protocol>(
         &mut self,
         stack: &mut P,

@@ -189,6 +189,7 @@ macro_rules! by_hold {
         }
 
         /// Returns what it has carried so far: on a stream octets, in how many pieces.
+        #[inline]
         pub fn statistics(&self) -> $crate::Statistics {
             let mailbox = &mut self.hold.lock().mailbox;
             mailbox.link(self.hold.name).map_or_else(Default::default, |link| link.statistics())

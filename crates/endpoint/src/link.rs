@@ -155,6 +155,7 @@ impl<M: Message> Link<M> {
         }
     }
 
+    #[inline]
     pub(crate) fn delivered(&mut self, messages: Batch<M>, properties: MessageProperties) {
         let Credit { octets, messages: count } = messages.cost();
         self.statistics.received.octets += octets;
@@ -191,6 +192,7 @@ impl<M: Message> Link<M> {
     }
 
     /// The next messages that came together.
+    #[inline]
     pub(crate) fn take_batch(&mut self) -> Option<Received<M>> {
         self.inbox.pop_front().map(|waiting| waiting.received)
     }
@@ -225,6 +227,7 @@ impl<M: Message> Link<M> {
 
     /// Whether messages of that size, of use until `due`, are taken now, will never be, or have to
     /// wait.
+    #[inline]
     pub(crate) fn takes(
         &mut self,
         size: Size,
@@ -294,6 +297,7 @@ impl<M: Message> Link<M> {
         waits
     }
 
+    #[inline]
     pub(crate) fn statistics(&self) -> Statistics {
         Statistics { credit: self.credit, ..self.statistics }
     }

@@ -239,6 +239,7 @@ impl<V: Offered> Mailbox<V> {
     }
 
     /// Gives credit on an association: one word for all that the application takes in a row.
+    #[inline]
     pub(crate) fn takes_more(&mut self, name: Handle, credit: Credit) {
         let more = Self::up(credit);
         match self.asks.last_mut() {
@@ -316,6 +317,7 @@ impl<V: Offered> Mailbox<V> {
 
     /// Lists an association on which something happened, once. Of those that the application has
     /// dropped meanwhile, no more stay listed than there are others.
+    #[inline]
     fn list(&mut self, name: Handle) {
         let Mailbox { changed: Some(changed), names, .. } = self else { return };
         if let Some(Named::Link(link)) = names.get_mut(name)
@@ -328,6 +330,7 @@ impl<V: Offered> Mailbox<V> {
         }
     }
 
+    #[inline]
     fn wake(&mut self, name: Handle) {
         self.list(name);
         match self.names.get(name) {
@@ -399,6 +402,7 @@ impl<V: Offered> Mailbox<V> {
         }
     }
 
+    #[inline]
     fn delivered(
         &mut self,
         association: Handle,
@@ -443,6 +447,7 @@ impl<V: Offered> Mailbox<V> {
 }
 
 impl<V: Offered, P: Protocol<Provides = V>> Outlet<P> for Mailbox<V> {
+    #[inline]
     fn indicate(&mut self, indication: AssociationIndication<V>) {
         self.on_indication(indication);
     }

@@ -88,12 +88,14 @@ impl Size {
 }
 
 impl<M: Message> Outbound<M> for M {
+    #[inline]
     fn size(&self) -> Size {
         Size::one(self.len())
     }
 }
 
 impl<M: Message> Outbound<M> for SendBuffer<M> {
+    #[inline]
     fn size(&self) -> Size {
         let (octets, len) = (self.written(), self.len());
         // Where nothing was written, that is a message too.

@@ -268,6 +268,7 @@ impl<S: StackAny> Shared<S> {
         }
     }
 
+    #[inline]
     fn ask_for_all(&mut self) {
         while !self.mailbox.asks.is_empty() {
             let mut asks = std::mem::take(&mut self.mailbox.asks);
@@ -280,6 +281,7 @@ impl<S: StackAny> Shared<S> {
     }
 
     /// Whether it was left alone for too long, as far as the last tick tells: each call asks.
+    #[inline]
     pub(crate) fn is_stale(&self) -> bool {
         self.driver.last_tick().since(self.turned) >= ALONE_MOST
     }
@@ -326,6 +328,7 @@ impl<S: StackAny> Shared<S> {
 
     /// Whether messages of that size, of use until `due`, are taken now, will never be, or have to
     /// wait.
+    #[inline]
     pub(crate) fn takes(
         &mut self,
         name: Handle,
@@ -400,6 +403,7 @@ impl<S: StackAny> Shared<S> {
     }
 
     /// The next messages that came together, in the same way.
+    #[inline]
     pub(crate) fn take_batch(
         &mut self,
         name: Handle,

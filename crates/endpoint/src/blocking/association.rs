@@ -292,6 +292,7 @@ impl<S: StackAny> Association<S> {
     ///
     /// # Errors
     /// As [`receive`](Association::receive).
+    #[inline]
     pub fn receive_batch(&self) -> Result<(Batch<S::Message>, MessageProperties), Error> {
         wait(&self.hold.shared, self.timeout, |shared| shared.take_batch(self.hold.name))?
     }

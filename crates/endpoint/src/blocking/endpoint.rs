@@ -329,6 +329,7 @@ impl<S: Stack> Endpoint<S> {
 }
 
 /// Runs the stack until `look` finds something, or timeout is over.
+#[inline]
 pub(crate) fn wait<S: StackAny, T>(
     shared: &RefCell<Shared<S>>,
     timeout: Option<Duration>,
