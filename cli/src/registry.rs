@@ -429,8 +429,10 @@ fn make_udp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
 }
 
 fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
-    let lane = lane(table)?;
-    let Some(setting) = setting else { return shown::<Disk<Message>>() };
+    let Some(setting) = setting else {
+        lane(table)?;
+        return shown::<Disk<Message>>();
+    };
     let root = match (table.text("root"), setting.near.take()) {
         (Some(root), commands) => {
             setting.near.set(commands);
@@ -448,6 +450,7 @@ fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
             return Err(table.flaw("root", says));
         }
     };
+    let lane = lane(table)?;
     let options = &setting.wishes.disk;
     let writable = options.writable || table.truth("writable") == Some(true);
     let registry = setting.driver.registry();
