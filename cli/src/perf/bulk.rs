@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use stackwright::contract::Guarantees;
-use stackwright::contract::ask::Longest;
+use stackwright::contract::ask::{Longest, RoundTrip};
 use stackwright::contract::services::MessageProperties;
 use stackwright::wire::{Header as _, Message as _, take_copied};
 use stackwright_endpoint::{Error, SendBuffer};
@@ -163,9 +163,10 @@ fn may_wait(moved: u64, size: usize, pace: Option<u64>) -> u64 {
     pace.map_or(2 * moved, |rate| rate / 10).max(FEW * size as u64)
 }
 
-/// How long one that was opened is waited for.
-fn patience(association: &Association) -> Duration {
-    if association.facts().gives.has(Guarantees::RELIABLE) { OUTAGE } else { PATIENCE }
+/// How long the peer is waited for: where nothing is lost, for an outage, once it has answered.
+pub(super) fn patience(association: &Association) -> Duration {
+    let lossless = association.facts().gives.has(Guarantees::RELIABLE);
+    if lossless && association.ask(RoundTrip).is_some() { OUTAGE } else { PATIENCE }
 }
 
 /// Gives what waits a moment to leave.
@@ -241,7 +242,7 @@ pub(super) fn worded(kind: Kind, number: u64, payload: &[u8]) -> Message {
 /// What has arrived of `sent` messages.
 pub(super) fn ask(association: &mut Association, sent: u64) -> Result<Report, Error> {
     let lossless = association.facts().gives.has(Guarantees::RELIABLE);
-    let mut patience = if lossless { OUTAGE } else { AGAIN };
+    let mut patience = if lossless { patience(association) } else { AGAIN };
     let begin = Instant::now();
     loop {
         association.set_timeout(Some(PATIENCE));

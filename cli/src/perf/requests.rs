@@ -9,7 +9,7 @@ use stackwright::wire::{Header as _, Message as _};
 use stackwright_endpoint::Error;
 
 use super::arguments::Run;
-use super::bulk::{OUTAGE, PATIENCE, ask, connect, fits, part, payload_of, worded};
+use super::bulk::{PATIENCE, ask, connect, fits, part, patience, payload_of, worded};
 use super::outcome::{Outcome, Workload};
 use super::place::Place;
 use super::processor;
@@ -71,7 +71,7 @@ pub(super) fn exchange(
 ) -> Result<(), Error> {
     let lossless = association.facts().gives.has(Guarantees::RELIABLE);
     let begin = Instant::now();
-    association.set_timeout(Some(if lossless { OUTAGE } else { AGAIN }));
+    association.set_timeout(Some(if lossless { patience(association) } else { AGAIN }));
     loop {
         association
             .send_message(worded(Kind::Request, number, payload), MessageProperties::default())?;
