@@ -39,7 +39,6 @@ pub mod segment;
 mod send;
 mod streams;
 mod syntax;
-pub mod table;
 pub mod xid;
 
 pub use stackwright_contract::ax25 as header;

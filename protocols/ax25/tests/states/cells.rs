@@ -2,11 +2,11 @@
 
 use stackwright_ax25::LinkState;
 use stackwright_ax25::header::{ControlField, Modulus, Role, Supervisory, Unnumbered};
-use stackwright_ax25::table::{Cell, Input, STATES, Source, rows};
 use stackwright_contract::Duration;
 use stackwright_contract::services::{Credit, StreamsRequest};
 
 use crate::machine::{Machine, SECOND, STREAM};
+use crate::table::{Cell, Input, STATES, Source, rows};
 
 fn apply(machine: &mut Machine, input: Input) {
     use Role::{Command, Response};

@@ -4,5 +4,6 @@ mod carried;
 mod cells;
 mod machine;
 mod places;
+mod table;
 mod times;
 mod versions;

@@ -1,19 +1,20 @@
-//! Prints the table of states and inputs for the README: what a station does, and where it is then.
+//! The table as the README has it.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
-use stackwright_ax25::table::{Cell, STATES, Source, rows};
+use super::{Cell, STATES, Source, rows};
 
-fn main() {
+/// Prints what a station does, and where it is then.
+fn printed() -> String {
     let mut notes: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut order = Vec::new();
-    print!("| input |");
+    let (mut order, mut text) = (Vec::new(), String::from("| input |"));
     for (number, state) in STATES.iter().enumerate() {
-        print!(" {number} {state:?} |");
+        let _ = write!(text, " {number} {state:?} |");
     }
-    println!("\n|{}", " --- |".repeat(STATES.len() + 1));
+    let _ = writeln!(text, "\n|{}", " --- |".repeat(STATES.len() + 1));
     for row in rows() {
-        print!("| {} |", row.input.words());
+        let _ = write!(text, "| {} |", row.input.words());
         for Cell { does, next, source } in row.cells {
             let says = match source {
                 Source::Known(_) => None,
@@ -29,12 +30,19 @@ fn main() {
                 format!(" <sup>{kind}{number}</sup>")
             });
             let does = if does.is_empty() { "–" } else { does };
-            print!(" {does} → {next}{note} |");
+            let _ = write!(text, " {does} → {next}{note} |");
         }
-        println!();
+        text.push('\n');
     }
-    println!();
+    text.push('\n');
     for (number, (kind, why)) in order.iter().enumerate() {
-        println!("- {kind}{}: {why}", number + 1);
+        let _ = writeln!(text, "- {kind}{}: {why}", number + 1);
     }
+    text
+}
+
+#[test]
+fn the_readme_has_the_table() {
+    let (readme, table) = (include_str!("../../../README.md"), printed());
+    assert!(readme.contains(&table), "put this into README.md:\n{table}");
 }

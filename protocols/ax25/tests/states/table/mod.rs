@@ -1,17 +1,18 @@
 //! The table of states and inputs, as data (AX.25 v2.2, appendix C4).
 //!
 //! The machine does not read it. A test brings a station into each state, applies each input, and
-//! compares what it does. `cargo run -p stackwright-ax25 --example table` prints it.
+//! compares what it does. The README has it, too.
 
 mod input;
 mod numbered;
 mod other;
+mod printed;
 mod reasons;
 mod unnumbered;
 
 pub use input::Input;
 
-use crate::LinkState;
+use stackwright_ax25::LinkState;
 
 /// The states, in the order of their numbers.
 pub const STATES: [LinkState; 6] = [
