@@ -39,7 +39,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
         .canonicalize()
         .map_err(|why| Problem::Path { path: serve.folder.clone(), why })?;
     let shown = folder.display().to_string();
-    // A transport of ours below is chosen, like a stack that a file describes, as it is asked for.
+    // Over a transport of ours, the stack is one of the descriptions that are built in.
     let own = [&serve.artp, &serve.xtp].into_iter().flatten();
     let shortest = own.map(|address| stacks::packet(address.ip())).min();
     let described = match (named, below[0]) {

@@ -7,7 +7,6 @@ use stackwright::contract::ask::{Longest, RoundTrip};
 use stackwright::contract::services::MessageProperties;
 use stackwright::wire::{Header as _, Message as _, take_copied};
 use stackwright_endpoint::{Error, SendBuffer};
-
 use stackwright_parts::Message;
 
 use super::arguments::Run;

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use stackwright::contract::Guarantees;
 use stackwright::contract::services::{Batch, MessageProperties};
 use stackwright::wire::{Message as _, take_copied};
-
 use stackwright_parts::Message;
 
 use super::processor;

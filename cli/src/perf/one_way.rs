@@ -6,7 +6,6 @@ use std::time::Instant;
 use stackwright::contract::services::MessageProperties;
 use stackwright::wire::Message as _;
 use stackwright_endpoint::{Config, Error};
-
 use stackwright_parts::Message;
 
 use super::bulk::{AGAIN, PATIENCE, worded};
