@@ -3,7 +3,7 @@
 /// What happens to a link. Where that matters, one I frame with N(S) = 0 is not acknowledged, and
 /// asked for an answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Input {
+pub(crate) enum Input {
     /// SABM, P=1.
     Sabm,
     /// SABME, P=1.
@@ -118,7 +118,7 @@ pub enum Input {
 
 impl Input {
     /// All of them.
-    pub const ALL: [Self; 55] = [
+    pub(crate) const ALL: [Self; 55] = [
         Input::Sabm,
         Input::Sabme,
         Input::SabmAnew,
@@ -177,7 +177,7 @@ impl Input {
     ];
 
     /// Returns it in words.
-    pub const fn words(self) -> &'static str {
+    pub(crate) const fn words(self) -> &'static str {
         match self {
             Input::Sabm => "SABM, P=1",
             Input::Sabme => "SABME, P=1",

@@ -10,12 +10,12 @@ mod printed;
 mod reasons;
 mod unnumbered;
 
-pub use input::Input;
+pub(crate) use input::Input;
 
 use stackwright_ax25::LinkState;
 
 /// The states, in the order of their numbers.
-pub const STATES: [LinkState; 6] = [
+pub(crate) const STATES: [LinkState; 6] = [
     LinkState::Disconnected,
     LinkState::AwaitingConnection,
     LinkState::AwaitingRelease,
@@ -26,7 +26,7 @@ pub const STATES: [LinkState; 6] = [
 
 /// Where it is written what a station does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Source {
+pub(crate) enum Source {
     /// In the specification: its section, or the figure of the SDL.
     Known(&'static str),
     /// In the specification, which cannot be meant so.
@@ -40,7 +40,7 @@ pub enum Source {
 
 /// What a station does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cell {
+pub(crate) struct Cell {
     /// Frames that it sends, and what it tells the layer above, in order. Of an I frame, N(S) and
     /// N(R) are shown; of an S frame, N(R).
     pub does: &'static str,
@@ -52,7 +52,7 @@ pub struct Cell {
 
 /// What stations do with one input, in each of [`STATES`].
 #[derive(Clone, Copy, Debug)]
-pub struct StateRow {
+pub(crate) struct StateRow {
     /// The input.
     pub input: Input,
     /// The cells.
@@ -60,7 +60,7 @@ pub struct StateRow {
 }
 
 /// Returns the table.
-pub fn rows() -> impl Iterator<Item = &'static StateRow> {
+pub(crate) fn rows() -> impl Iterator<Item = &'static StateRow> {
     unnumbered::UNNUMBERED.iter().chain(numbered::NUMBERED).chain(other::OTHER)
 }
 
