@@ -4,6 +4,7 @@
 
 mod campaign;
 mod check;
+mod documents;
 mod flaw;
 mod link;
 mod measure;
@@ -44,6 +45,7 @@ enum Command {
     Report(report::Arguments),
     Campaign(campaign::Arguments),
     Transfer(Box<transfer::Arguments>),
+    Documents(documents::Arguments),
     #[command(hide = true)]
     Station(run::Station),
     #[command(hide = true)]
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => arguments.obey().map(well),
         Command::Campaign(arguments) => campaign::campaign(&arguments).map(well),
         Command::Transfer(arguments) => arguments.obey().map(well),
+        Command::Documents(arguments) => arguments.obey().map(well),
         Command::TransferStation(station) => station.run().map(well),
         Command::Station(station) => station.run().map(well),
     };
