@@ -206,10 +206,15 @@ impl<L, A> Arrivals<L, A, Names<()>> {
     }
 
     /// Gives a name to what is opened.
-    pub fn open(&mut self, what: A) -> Handle {
+    pub fn open(&mut self, what: impl FnOnce(Handle) -> A) -> Handle {
         let name = self.given.name(());
-        self.names.insert(name, Party::Open(what));
+        self.names.insert(name, Party::Open(what(name)));
         name
+    }
+
+    /// Returns the listener at which a name waits.
+    pub fn waits_at(&self, name: Handle) -> Option<Handle> {
+        if let Party::Awaited(listener) = self.names.get(name)? { Some(*listener) } else { None }
     }
 
     /// An arrival took `name`. Returns its listener; `None` for a name that did not wait.

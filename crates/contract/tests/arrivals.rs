@@ -97,7 +97,7 @@ fn the_side_that_asks_knows_what_waits() {
     assert_eq!(asks.expect(listener, Credit::NONE), None);
     assert!(matches!(asks.forget(one), Some(Party::Awaited(at)) if at == listener));
     assert!(asks.forget(one).is_none());
-    let again = asks.open(8);
+    let again = asks.open(|_| 8);
     assert_eq!((again.index, again.generation, asks.iter().count()), (one.index, 1, 2));
 }
 
@@ -186,7 +186,7 @@ impl Boundary {
                 assert_eq!(self.asks.arrived(name, 2), Some(listener));
             }
             Step::Open => {
-                let name = self.asks.open(2);
+                let name = self.asks.open(|_| 2);
                 self.given(name);
                 self.answers.open(name, 2);
             }
