@@ -12,6 +12,7 @@
 //! A name lives until its last word, which always comes, exactly once, whoever ended it, listeners
 //! too. Nobody arrives without a name that waits, so what is held is bounded by what was asked.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use crate::services::{AssociationIndication, Credit, Ended, Transfer};
@@ -22,18 +23,34 @@ use crate::{Handle, Mirror, Names};
 #[derive(Debug)]
 pub struct Arrivals<L, A, N = ()> {
     given: N,
-    names: Mirror<Party<L, A>>,
+    names: Mirror<Named<L, A>>,
 }
 
-/// What a name of [`Arrivals`] stands for.
+/// What a name stood for.
 #[derive(Debug)]
 pub enum Party<L, A> {
-    /// A listener, and the names that wait for its arrivals, each with its first credit upward.
-    Listener(L, VecDeque<(Handle, Credit)>),
+    /// A listener.
+    Listener(L),
+    /// It waited for an arrival at this listener.
+    Awaited(Handle),
+    /// It was open, or being opened.
+    Open(A),
+}
+
+#[derive(Debug)]
+enum Named<L, A> {
+    /// There are few: each name would have its size if it were not apart.
+    Listener(Box<Listening<L>>),
     /// It waits for an arrival at this listener.
     Awaited(Handle),
-    /// It is being opened, or is open.
     Open(A),
+}
+
+#[derive(Debug)]
+struct Listening<L> {
+    what: L,
+    /// The names that wait, the first is the next, each with its first credit upward.
+    awaited: VecDeque<(Handle, Credit)>,
 }
 
 impl<L, A, N: Default> Default for Arrivals<L, A, N> {
@@ -46,26 +63,23 @@ impl<L, A, N> Arrivals<L, A, N> {
     /// Returns what an open name stands for.
     #[inline]
     pub fn get(&self, name: Handle) -> Option<&A> {
-        if let Party::Open(open) = self.names.get(name)? { Some(open) } else { None }
+        if let Named::Open(open) = self.names.get(name)? { Some(open) } else { None }
     }
 
     /// Returns what an open name stands for.
     #[inline]
     pub fn get_mut(&mut self, name: Handle) -> Option<&mut A> {
-        if let Party::Open(open) = self.names.get_mut(name)? { Some(open) } else { None }
+        if let Named::Open(open) = self.names.get_mut(name)? { Some(open) } else { None }
     }
 
     /// Returns what a listener stands for.
     pub fn listener(&self, name: Handle) -> Option<&L> {
-        if let Party::Listener(listener, _) = self.names.get(name)? { Some(listener) } else { None }
+        self.listening(name).map(|listening| &listening.what)
     }
 
     /// Returns what a listener stands for.
     pub fn listener_mut(&mut self, name: Handle) -> Option<&mut L> {
-        match self.names.get_mut(name)? {
-            Party::Listener(listener, _) => Some(listener),
-            _ => None,
-        }
+        self.listening_mut(name).map(|listening| &mut listening.what)
     }
 
     /// Returns whether the name has not had its last word.
@@ -75,16 +89,13 @@ impl<L, A, N> Arrivals<L, A, N> {
 
     /// Returns how many names wait at a listener.
     pub fn awaited(&self, listener: Handle) -> usize {
-        match self.names.get(listener) {
-            Some(Party::Listener(_, awaited)) => awaited.len(),
-            _ => 0,
-        }
+        self.listening(listener).map_or(0, |listening| listening.awaited.len())
     }
 
     /// Returns the open names, in the order of their index.
     pub fn iter(&self) -> impl Iterator<Item = (Handle, &A)> {
         self.names.iter().filter_map(|(name, party)| match party {
-            Party::Open(open) => Some((name, open)),
+            Named::Open(open) => Some((name, open)),
             _ => None,
         })
     }
@@ -92,7 +103,7 @@ impl<L, A, N> Arrivals<L, A, N> {
     /// Returns the open names, in the order of their index.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (Handle, &mut A)> {
         self.names.iter_mut().filter_map(|(name, party)| match party {
-            Party::Open(open) => Some((name, open)),
+            Named::Open(open) => Some((name, open)),
             _ => None,
         })
     }
@@ -100,22 +111,39 @@ impl<L, A, N> Arrivals<L, A, N> {
     /// Returns the listeners, in the order of their index.
     pub fn listeners(&self) -> impl Iterator<Item = (Handle, &L)> {
         self.names.iter().filter_map(|(name, party)| match party {
-            Party::Listener(listener, _) => Some((name, listener)),
+            Named::Listener(listening) => Some((name, &listening.what)),
             _ => None,
         })
     }
 
+    fn listening(&self, name: Handle) -> Option<&Listening<L>> {
+        if let Named::Listener(listening) = self.names.get(name)? { Some(listening) } else { None }
+    }
+
+    fn listening_mut(&mut self, name: Handle) -> Option<&mut Listening<L>> {
+        match self.names.get_mut(name)? {
+            Named::Listener(listening) => Some(listening),
+            _ => None,
+        }
+    }
+
+    /// Has `name` stand for a listener.
+    fn insert_listener(&mut self, name: Handle, what: L) {
+        let listening = Listening { what, awaited: VecDeque::new() };
+        self.names.insert(name, Named::Listener(Box::new(listening)));
+    }
+
     /// Lets `name` wait at `listener`; returns whether it is one.
     fn wait(&mut self, listener: Handle, name: Handle, credit: Credit) -> bool {
-        let Some(Party::Listener(_, awaited)) = self.names.get_mut(listener) else { return false };
-        awaited.push_back((name, credit));
-        self.names.insert(name, Party::Awaited(listener));
+        let Some(listening) = self.listening_mut(listener) else { return false };
+        listening.awaited.push_back((name, credit));
+        self.names.insert(name, Named::Awaited(listener));
         true
     }
 
     /// Takes `name` out of those that wait at its listener.
     fn wait_no_more(&mut self, listener: Handle, name: Handle) {
-        if let Some(Party::Listener(_, awaited)) = self.names.get_mut(listener)
+        if let Some(Listening { awaited, .. }) = self.listening_mut(listener)
             && let Some(place) = awaited.iter().position(|(waits, _)| *waits == name)
         {
             awaited.remove(place);
@@ -132,7 +160,7 @@ impl<L, A> Arrivals<L, A> {
 
     /// Takes over the name of a listener.
     pub fn listen(&mut self, listener: Handle, what: L) {
-        self.names.insert(listener, Party::Listener(what, VecDeque::new()));
+        self.insert_listener(listener, what);
     }
 
     /// Lets the next arrival at `listener` take `name`. Returns its last word where nobody listens
@@ -150,15 +178,14 @@ impl<L, A> Arrivals<L, A> {
     /// Takes the name that has waited longest at `listener`, and its credit. It is the caller's to
     /// [open](Self::open), or to end.
     pub fn arrive(&mut self, listener: Handle) -> Option<(Handle, Credit)> {
-        let Party::Listener(_, awaited) = self.names.get_mut(listener)? else { return None };
-        let (name, credit) = awaited.pop_front()?;
+        let (name, credit) = self.listening_mut(listener)?.awaited.pop_front()?;
         self.names.remove(name);
         Some((name, credit))
     }
 
     /// Takes over the name of what is opened, or has arrived.
     pub fn open(&mut self, name: Handle, what: A) {
-        self.names.insert(name, Party::Open(what));
+        self.names.insert(name, Named::Open(what));
     }
 
     /// Ends a name: returns its last word, behind those of the names that wait at a listener, which
@@ -169,18 +196,18 @@ impl<L, A> Arrivals<L, A> {
         name: Handle,
         why: Ended,
     ) -> impl Iterator<Item = AssociationIndication<T>> + use<L, A, T> {
-        let party = self.names.remove(name);
-        let last = party.is_some().then_some(name);
-        let (waiting, why) = match (party, why) {
-            (Some(Party::Listener(_, awaited)), Ended::Finished | Ended::Aborted) => {
-                (awaited, Ended::Unlistened)
+        let named = self.names.remove(name);
+        let last = named.is_some().then_some(name);
+        let (waiting, why) = match (named, why) {
+            (Some(Named::Listener(at)), Ended::Finished | Ended::Aborted) => {
+                (at.awaited, Ended::Unlistened)
             }
-            (Some(Party::Listener(_, awaited)), why) => (awaited, why),
-            (Some(Party::Awaited(listener)), why) => {
+            (Some(Named::Listener(at)), why) => (at.awaited, why),
+            (Some(Named::Awaited(listener)), why) => {
                 self.wait_no_more(listener, name);
                 (VecDeque::new(), why)
             }
-            (Some(Party::Open(_)) | None, why) => (VecDeque::new(), why),
+            (Some(Named::Open(_)) | None, why) => (VecDeque::new(), why),
         };
         waiting.iter().for_each(|(waits, _)| drop(self.names.remove(*waits)));
         let all = waiting.into_iter().map(|(waits, _)| waits).chain(last);
@@ -193,7 +220,7 @@ impl<L, A> Arrivals<L, A, Names<()>> {
     /// Gives a name to a listener.
     pub fn listen(&mut self, what: L) -> Handle {
         let listener = self.given.name(());
-        self.names.insert(listener, Party::Listener(what, VecDeque::new()));
+        self.insert_listener(listener, what);
         listener
     }
 
@@ -208,20 +235,30 @@ impl<L, A> Arrivals<L, A, Names<()>> {
     /// Gives a name to what is opened.
     pub fn open(&mut self, what: impl FnOnce(Handle) -> A) -> Handle {
         let name = self.given.name(());
-        self.names.insert(name, Party::Open(what(name)));
+        self.names.insert(name, Named::Open(what(name)));
         name
+    }
+
+    /// Returns how many names have not had their last word.
+    pub fn len(&self) -> usize {
+        self.given.len()
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
     }
 
     /// Returns the listener at which a name waits.
     pub fn waits_at(&self, name: Handle) -> Option<Handle> {
-        if let Party::Awaited(listener) = self.names.get(name)? { Some(*listener) } else { None }
+        if let Named::Awaited(listener) = self.names.get(name)? { Some(*listener) } else { None }
     }
 
     /// An arrival took `name`. Returns its listener; `None` for a name that did not wait.
     pub fn arrived(&mut self, name: Handle, what: A) -> Option<Handle> {
-        let party = self.names.get_mut(name)?;
-        let Party::Awaited(listener) = *party else { return None };
-        *party = Party::Open(what);
+        let named = self.names.get_mut(name)?;
+        let Named::Awaited(listener) = *named else { return None };
+        *named = Named::Open(what);
         self.wait_no_more(listener, name);
         Some(listener)
     }
@@ -229,10 +266,13 @@ impl<L, A> Arrivals<L, A, Names<()>> {
     /// Ends `name` after its last word: its index may be given again. Returns what it stood for.
     pub fn forget(&mut self, name: Handle) -> Option<Party<L, A>> {
         self.given.forget(name)?;
-        let party = self.names.remove(name)?;
-        if let Party::Awaited(listener) = party {
-            self.wait_no_more(listener, name);
-        }
-        Some(party)
+        Some(match self.names.remove(name)? {
+            Named::Listener(listening) => Party::Listener(listening.what),
+            Named::Awaited(listener) => {
+                self.wait_no_more(listener, name);
+                Party::Awaited(listener)
+            }
+            Named::Open(open) => Party::Open(open),
+        })
     }
 }

@@ -93,7 +93,7 @@ fn the_side_that_asks_knows_what_waits() {
     assert_eq!(asks.awaited(listener), 2);
     assert_eq!((asks.arrived(other, 5), asks.arrived(other, 6)), (Some(listener), None));
     assert_eq!((asks.awaited(listener), asks.get(other)), (1, Some(&5)));
-    assert!(matches!(asks.forget(listener), Some(Party::Listener(7, _))));
+    assert!(matches!(asks.forget(listener), Some(Party::Listener(7))));
     assert_eq!(asks.expect(listener, Credit::NONE), None);
     assert!(matches!(asks.forget(one), Some(Party::Awaited(at)) if at == listener));
     assert!(asks.forget(one).is_none());

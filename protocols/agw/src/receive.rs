@@ -206,7 +206,7 @@ impl<M: Message> Agw<M> {
 
     fn link_ended(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
         match self.links.forget(name) {
-            Some(Party::Listener(call, _)) => {
+            Some(Party::Listener(call)) => {
                 self.drop_routings(cx, name, out);
                 if let Some(there) =
                     self.calls.iter_mut().find(|there| there.listener == Some(name))
