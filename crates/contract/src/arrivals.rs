@@ -255,10 +255,10 @@ impl<L, A> Arrivals<L, A, Names<()>> {
     }
 
     /// An arrival took `name`. Returns its listener; `None` for a name that did not wait.
-    pub fn arrived(&mut self, name: Handle, what: A) -> Option<Handle> {
+    pub fn arrived(&mut self, name: Handle, what: impl FnOnce() -> A) -> Option<Handle> {
         let named = self.names.get_mut(name)?;
         let Named::Awaited(listener) = *named else { return None };
-        *named = Named::Open(what);
+        *named = Named::Open(what());
         self.wait_no_more(listener, name);
         Some(listener)
     }

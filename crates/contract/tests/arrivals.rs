@@ -91,7 +91,7 @@ fn the_side_that_asks_knows_what_waits() {
     let listener = asks.listen(7);
     let [one, other] = [0; 2].map(|_| asks.expect(listener, Credit::NONE).expect("it listens"));
     assert_eq!(asks.awaited(listener), 2);
-    assert_eq!((asks.arrived(other, 5), asks.arrived(other, 6)), (Some(listener), None));
+    assert_eq!((asks.arrived(other, || 5), asks.arrived(other, || 6)), (Some(listener), None));
     assert_eq!((asks.awaited(listener), asks.get(other)), (1, Some(&5)));
     assert!(matches!(asks.forget(listener), Some(Party::Listener(7))));
     assert_eq!(asks.expect(listener, Credit::NONE), None);
@@ -183,7 +183,7 @@ impl Boundary {
                 let (at, octets) = self.waiting.remove(&name).expect("no arrival without a name");
                 assert_eq!((at, credit(octets)), (listener, given), "its credit is what was given");
                 self.answers.open(name, 2);
-                assert_eq!(self.asks.arrived(name, 2), Some(listener));
+                assert_eq!(self.asks.arrived(name, || 2), Some(listener));
             }
             Step::Open => {
                 let name = self.asks.open(|_| 2);

@@ -57,7 +57,7 @@ where
             (self.pairs.name(Pair::new(who.remote, (name, credit), far)), Direction::Back)
         });
         let Some((pair, _)) = self.names.get(far).copied() else { return };
-        self.names.arrived(name, (pair, Direction::Onward));
+        self.names.arrived(name, || (pair, Direction::Onward));
         let Some(onward) = onward else {
             self.names.forget(far);
             let Some(pairing) = self.pairs.get_mut(pair) else { return };

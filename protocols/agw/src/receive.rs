@@ -23,7 +23,7 @@ impl<M: Message> Agw<M> {
                 cx.event(NAME, format_args!("listening at {local}"));
             }
             StreamsIndication::Opened { association, remote, credit, .. } => {
-                let program = Program::new(association, credit.octets);
+                let program = || Program::new(association, credit.octets);
                 if self.programs.arrived(association, program).is_some() {
                     if self.programs() > PROGRAMS_MOST {
                         let what = format_args!("no place for a program at {remote}");
@@ -181,7 +181,7 @@ impl<M: Message> Agw<M> {
             };
             let mut link = Link::new(name, program, [local, remote], port, PID);
             link.open(credit.octets, out);
-            self.links.arrived(name, link);
+            self.links.arrived(name, || link);
             self.tell_connected(cx, name, true, out);
             return self.await_call(call, out);
         }

@@ -151,7 +151,7 @@ impl<M: Message> Hub<M> {
                 cx.event(NAME, format_args!("listening at {local}"));
             }
             StreamsIndication::Opened { association, remote, credit, .. } => {
-                let client = Client::new(association, credit.octets, self.config.longest);
+                let client = || Client::new(association, credit.octets, self.config.longest);
                 if self.clients.arrived(association, client).is_some() {
                     // KISS has no word for it.
                     if self.clients() > CLIENTS_MOST {
