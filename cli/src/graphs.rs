@@ -1,8 +1,9 @@
 //! The stacks of this program that a file describes.
 
 use std::cell::{Cell, RefCell};
+use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use stackwright::compose::graph::Graph;
@@ -14,11 +15,33 @@ use stackwright::ftp::server::Serving;
 use stackwright_drivers::files::{DiskOptions, Root};
 use stackwright_drivers::{Driver, Readiness};
 
-use crate::client::Local;
 use crate::described::Described;
 use crate::problem::Problem;
 use crate::registry::{self, Near, Setting, Taken, Wishes};
 use crate::stacks::{self, Message};
+
+/// What is on this side of a copy.
+pub(crate) enum Local {
+    Folder(PathBuf),
+    Open(File, String),
+}
+
+impl Local {
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Local::Folder(folder) => folder.display().to_string(),
+            Local::Open(_, shown) => shown.clone(),
+        }
+    }
+
+    /// Makes another session's share of the same.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        Ok(match self {
+            Local::Folder(folder) => Local::Folder(folder.clone()),
+            Local::Open(file, shown) => Local::Open(file.try_clone()?, shown.clone()),
+        })
+    }
+}
 
 /// The description that a command names, once it is known to fit and to provide `T`: before anybody
 /// is asked for a password, and anything is opened.

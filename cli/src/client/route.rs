@@ -7,7 +7,7 @@ use stackwright::copy::Copying;
 use stackwright::ftp::client::{self, DataMode};
 use stackwright::proxy::Config as Proxy;
 
-use crate::arguments::Connection;
+use super::arguments::Connection;
 use crate::described::Described;
 use crate::problem::Problem;
 use crate::remote::{Below, Remote, check_option};

@@ -7,8 +7,8 @@ use stackwright::artp::Congestion;
 
 use super::options;
 use super::place::PORT;
-use crate::arguments::PACKET;
 use crate::quantity::{duration, octets, patience};
+use crate::stacks::PACKET;
 
 /// Measure a transport between two processes: throughput, latency, associations, processor time.
 #[derive(Subcommand)]
