@@ -63,7 +63,8 @@ pub(crate) fn copy(
     let unread = !reads_payload(described)?;
     // Below the copy there is a client, and its streams below that.
     let is_folder = matches!(near, Local::Folder(_));
-    let regions = is_folder && unread && send_regions(described, 2)? && !may_encrypt(described)?;
+    let regions =
+        is_folder && unread && send_regions(described, 2)? && !has_below(described, "tls")?;
     let encrypts = config.tls != client::TlsMode::Off;
     let wishes = Wishes {
         idle: Some(config.idle),
@@ -125,13 +126,24 @@ fn send_regions(described: &Described, layers: usize) -> Result<bool, Problem> {
     Ok(graph.tops().all(sends))
 }
 
-/// Whether a layer below the client may encrypt, and so has to read.
-fn may_encrypt(described: &Described) -> Result<bool, Problem> {
+/// Refuses a proxy of which nothing below the client has a use.
+///
+/// # Errors
+/// What the file lacks.
+pub(crate) fn check_proxy(described: &Described) -> Result<(), Problem> {
+    if has_below(described, "proxy")? {
+        return Ok(());
+    }
+    Err(described.unfit("no `proxy` of it takes the command's: put one between the client and `tcp`, or leave out --proxy"))
+}
+
+/// Whether the protocol `name` is below the client: a `tls` there may encrypt, and so has to read.
+fn has_below(described: &Described, name: &str) -> Result<bool, Problem> {
     let looked_at = described.description.look(&registry::registry(None));
     let graph = looked_at.map_err(|flaw| described.flawed(&flaw))?;
     let below = |node: &&str| graph.lower(node, 0);
     let mut nodes = graph.tops().flat_map(|top| std::iter::successors(Some(top), below));
-    Ok(nodes.any(|node| graph.facts_of(node).is_some_and(|facts| facts.name == "tls")))
+    Ok(nodes.any(|node| graph.facts_of(node).is_some_and(|facts| facts.name == name)))
 }
 
 /// Whether anybody reads what passes.

@@ -168,8 +168,9 @@ pub(crate) struct Connection {
     /// Go through a proxy: socks5://user@host:port or http://host:port (CONNECT) [default:
     /// ALL_PROXY].
     ///
-    /// Its password is read from ~/.netrc. NO_PROXY names hosts that are reached directly.
-    #[arg(long, value_name = "URL", conflicts_with = "stack")]
+    /// Its password is read from ~/.netrc. NO_PROXY names hosts that are reached directly. A stack
+    /// described in a file takes it where the file has a `proxy`.
+    #[arg(long, value_name = "URL")]
     pub(crate) proxy: Option<String>,
     #[command(flatten)]
     pub(crate) tls: TlsArguments,

@@ -2,6 +2,8 @@
 //!
 //! What was there before these rules is counted, and may only become less.
 
+mod rooms;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
