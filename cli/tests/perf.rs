@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use stackwright_programs::processes::{Outcome, Running, run};
 
-const TRANSPORTS: [&str; 10] = [
+const TRANSPORTS: [&str; 11] = [
     "artp",
     "udp",
     "tcp",
@@ -20,6 +20,7 @@ const TRANSPORTS: [&str; 10] = [
     "bulk+xtp",
     "isochronous+xtp",
     "tailored",
+    "stop-and-wait",
 ];
 
 fn program() -> Command {
