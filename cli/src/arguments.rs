@@ -13,23 +13,30 @@ pub(crate) use crate::client::arguments::{Cat, Get, Ls, Mirror, Mkdir, Mv, Put, 
 use crate::quantity::{patience, rate};
 use crate::trust::TlsArguments;
 
-const EXIT_CODES: &str = "\
+const AFTER_HELP: &str = "\
 Exit codes:
   0    done
-  1    failed; the message says why
-  2    the command line is wrong or asks for something unsafe
-  3    the host is not found, or nobody answers there
-  4    refused: the password, the certificate, or the right to do it
-  5    what arrived is not what was sent
-  6    it took too long
+  1    failed; the message gives the reason
+  2    the command line is wrong, or asks for something unsafe
+  3    the host is unknown or unreachable
+  4    refused: the password, the certificate, or the permission
+  5    damaged: the received octets are not those that were sent
+  6    timed out
   7    the connection was lost
-  130  interrupted; what arrived is kept, hidden, and the same command goes on there
-Of several files, the highest code counts.";
+  8    not decided: a property of `spec check` has too many cases
+  130  interrupted; the received part is kept, hidden, and the same command resumes there
+Of several files, the highest code counts.
+
+Examples:
+  stackwright demo
+  stackwright serve ~/pub
+  stackwright get ftp://127.0.0.1:2121/paper.pdf
+  stackwright perf run artp://192.0.2.7:4330";
 
 /// Transfer files by FTP over TCP, ARTP or XTP, measure transports, inspect protocol stacks and
 /// captures.
 #[derive(Parser)]
-#[command(name = "stackwright", version, after_help = EXIT_CODES, arg_required_else_help = true)]
+#[command(name = "stackwright", version, after_help = AFTER_HELP, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -40,8 +47,8 @@ pub(crate) struct Arguments {
 // number of commands.
 #[command(defer = true)]
 pub(crate) enum Command {
-    /// Transfer 64 MB between a server and a client on this machine, and check every octet; takes
-    /// seconds. `demo radio` sends a text between two radio stations, without a radio.
+    /// Transfer 64 MB between a server and a client on this machine, and check every octet, in
+    /// seconds; `demo radio` sends a text between two radio stations, without a radio.
     Demo(Demo),
     /// Serve a folder by FTP, by default read-only and to this machine only.
     Serve(Serve),
@@ -53,7 +60,7 @@ pub(crate) enum Command {
     Ls(Ls),
     /// Write files to standard output.
     Cat(Cat),
-    /// Make a folder like another, on a server or here.
+    /// Synchronise a folder with another, from a server or to it.
     Mirror(Mirror),
     /// Remove files and folders on a server.
     Rm(Rm),
@@ -61,51 +68,50 @@ pub(crate) enum Command {
     Mkdir(Mkdir),
     /// Rename a file or folder on a server.
     Mv(Mv),
-    /// Work on a server interactively: list, go, copy, remove, with history and completion.
+    /// Work on a server interactively, with history and completion.
     Shell(Shell),
-    /// Keep addresses under names: NAME:path then stands for one.
+    /// Give names to addresses: NAME:path then stands for one.
     #[command(subcommand)]
     Bookmark(Bookmark),
     /// Measure a transport between two processes: throughput, latency, associations, processor
     /// time.
     #[command(subcommand)]
     Perf(crate::perf::Perf),
-    /// Explain what a stack guarantees and why it is accepted or refused, or which policies a
-    /// protocol uses.
+    /// Explain the guarantees of a stack, and why it is accepted or refused; or the policies of a
+    /// protocol.
     Explain(Explain),
-    /// Draw a stack.
+    /// Draw a stack as text, or for Graphviz.
     Draw(Draw),
     /// List the features of generated bases and their valid selections.
     Features(Features),
-    /// Run a radio channel without radios: each station of it has a TNC that programs reach by KISS
-    /// over TCP.
+    /// Run a radio channel without radios: programs reach the TNC of each station by KISS over TCP.
     Channel(RadioChannel),
-    /// Show what a radio's TNC hears, frame by frame; nothing is transmitted.
+    /// Show the frames that a radio's TNC receives; transmits nothing.
     Monitor(Monitor),
     /// Run a packet radio station: programs share its links (AGW) and its TNC (KISS).
     Station(Station),
-    /// Call a station by radio: a terminal on an AX.25 link, through a TNC.
+    /// Call a station by radio, as a terminal on an AX.25 link through a TNC.
     Connect(Connect),
     /// Decode the packets of a capture (pcapng or pcap), header by header.
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
     Dissector(Dissector),
-    /// Serve and fetch pictures: JPEGs whose pieces arrive in any order (JIS).
+    /// Serve and fetch JPEG pictures whose pieces arrive in any order (JIS).
     #[command(subcommand)]
     Jis(crate::jis::Jis),
     /// Compile protocols from a specification: check, draw, generate, run.
     #[command(subcommand)]
     Spec(crate::spec::Spec),
-    /// Print the completions of a shell: source <(stackwright completions bash).
+    /// Print completions for a shell.
     Completions(Completions),
-    /// Write the manual pages into a folder, one for each command.
+    /// Write manual pages into a folder, one for each command.
     Manual(Manual),
 }
 
 #[derive(Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Bookmark {
-    /// Keep an address under a name, of letters, digits, - and _.
+    /// Give a name, of letters, digits, - and _, to an address.
     Add {
         /// The name, at least two characters.
         name: String,
@@ -126,6 +132,9 @@ pub(crate) enum Bookmark {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  source <(stackwright completions bash)")]
 pub(crate) struct Completions {
     /// The shell.
     #[arg(value_enum)]
@@ -133,6 +142,9 @@ pub(crate) struct Completions {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright manual ~/.local/share/man/man1")]
 pub(crate) struct Manual {
     /// The folder, such as ~/.local/share/man/man1.
     pub(crate) folder: PathBuf,
@@ -143,13 +155,19 @@ pub(crate) const PACKET: RangeInclusive<i64> = 191..=65_507;
 
 #[derive(Args)]
 #[command(group = ArgGroup::new("encrypted").multiple(true))]
+#[command(after_help = "\
+Examples:
+  stackwright serve ~/pub
+  stackwright serve ~/pub --writable --user anna --listen 0.0.0.0:2121
+  stackwright serve ~/pub --tls
+  stackwright serve ~/pub --artp=0.0.0.0:4330")]
 pub(crate) struct Serve {
     /// The folder to serve; clients cannot leave it.
     pub(crate) folder: PathBuf,
     /// Listen at this address [default: 127.0.0.1:2121]; may be repeated. Port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Vec<SocketAddr>,
-    /// Listen at this address for clients that begin with TLS (ftps://ADDR:PORT/); may be repeated.
+    /// Listen at this address for implicit TLS (ftps://ADDR:PORT/); may be repeated.
     #[arg(long, value_name = "ADDR:PORT", group = "encrypted", conflicts_with_all = ["artp", "xtp", "stack"])]
     pub(crate) listen_tls: Vec<SocketAddr>,
     /// Serve over ARTP instead of TCP, at this UDP address [default: 127.0.0.1:4330]; may be
@@ -168,8 +186,8 @@ pub(crate) struct Serve {
     /// Serve over XTP instead of TCP, at this UDP address [default: 127.0.0.1:4360]; may be
     /// repeated.
     ///
-    /// Clients use ftp+xtp://ADDR:PORT/. XTP has no congestion control: use it where the network is
-    /// yours.
+    /// Clients use ftp+xtp://ADDR:PORT/. XTP has no congestion control: use it on networks of your
+    /// own.
     #[arg(
         long,
         value_name = "ADDR:PORT",
@@ -199,14 +217,14 @@ pub(crate) struct Serve {
     #[arg(long, requires = "user")]
     pub(crate) anonymous: bool,
     /// Let clients open data connections (PASV, EPSV) to these ports only: those that a firewall
-    /// in front of this machine lets through.
+    /// forwards.
     #[arg(long, value_name = "FROM-TO", value_parser = ports, conflicts_with_all = ["artp", "xtp"])]
     pub(crate) passive_ports: Option<RangeInclusive<u16>>,
-    /// Tell clients to open data connections to this IPv4 address: that of a router that translates
-    /// addresses, or of a container's host. It must forward the ports of --passive-ports.
+    /// Announce this IPv4 address for data connections: that of a NAT router, or of a container's
+    /// host. It must forward the ports of --passive-ports.
     #[arg(long, value_name = "ADDR", conflicts_with_all = ["artp", "xtp"])]
     pub(crate) public_address: Option<Ipv4Addr>,
-    /// Encrypt with TLS where a client asks for it (AUTH TLS); --tls=required refuses all others.
+    /// Encrypt with TLS when a client asks for it (AUTH TLS); --tls=required refuses other clients.
     ///
     /// The certificate is made on the first run, and kept; clients pin the fingerprint that is
     /// shown.
@@ -227,8 +245,8 @@ pub(crate) struct Serve {
     /// The certificate's private key, in a PEM file.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub(crate) key: Option<PathBuf>,
-    /// Which encrypted data connections are refused, because another client may have opened them:
-    /// those that do not resume the TLS session of their control connection.
+    /// Refuse encrypted data connections that do not resume the TLS session of their control
+    /// connection: another client may have opened them.
     #[arg(long, value_enum, value_name = "HOW", requires = "encrypted")]
     pub(crate) session_reuse: Option<ReuseWish>,
     /// Serve at most N clients at once [default: 1000].
@@ -237,14 +255,14 @@ pub(crate) struct Serve {
     /// Serve at most N of them from one address (one /64 of IPv6) [default: 200].
     #[arg(long, value_name = "N")]
     pub(crate) sessions_per_address: Option<usize>,
-    /// End sessions that are silent, and transfers that stand still, for TIME (such as 900 or 15m)
-    /// [default: 5m].
+    /// Idle timeout of sessions and of transfers without progress, such as 900 or 15m [default:
+    /// 5m].
     #[arg(long, value_name = "TIME", value_parser = patience)]
     pub(crate) idle: Option<Duration>,
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,
-    /// Confirm uploads before they are on the disk: faster, but a power failure may lose them.
+    /// Confirm uploads before they reach the disk: faster, but a power failure may lose them.
     #[arg(long)]
     pub(crate) no_sync: bool,
     /// Report events as JSON lines on standard output.
@@ -265,7 +283,7 @@ fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
     }
 }
 
-/// Whom TLS is for.
+/// Which clients use TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TlsWish {
     /// For clients that ask for it.
@@ -279,7 +297,7 @@ pub(crate) enum TlsWish {
 pub(crate) enum ReuseWish {
     /// Always. Some clients never do.
     Require,
-    /// Where an earlier one of the client did (the default).
+    /// Once an earlier connection of the client has resumed (the default).
     Prefer,
     /// Never.
     Off,
@@ -296,7 +314,7 @@ pub(crate) struct Connection {
     /// Go through a proxy: socks5://user@host:port or http://host:port (CONNECT) [default:
     /// ALL_PROXY].
     ///
-    /// Its password is read from ~/.netrc. NO_PROXY names hosts that are reached directly.
+    /// Its password is read from ~/.netrc. NO_PROXY lists hosts to reach directly.
     #[arg(long, value_name = "URL", conflicts_with = "stack")]
     pub(crate) proxy: Option<String>,
     #[command(flatten)]
@@ -311,21 +329,21 @@ pub(crate) struct Connection {
     /// each use their own, at least 256.
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]
     pub(crate) packet: Option<u16>,
-    /// Give up when the server is silent for this long, in seconds or with a unit (500ms, 2m)
-    /// [default: 60s].
+    /// Give up after this silence of the server, in seconds or with a unit (500ms, 2m) [default:
+    /// 60s].
     #[arg(long, value_name = "TIME", value_parser = patience)]
     pub(crate) timeout: Option<Duration>,
-    /// Try again up to N times when the connection of a transfer is lost, each time after twice as
-    /// long, and go on where it ended [default: 3].
+    /// Resume a transfer up to N times after a lost connection, doubling the pause each time
+    /// [default: 3].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=20))]
     pub(crate) retries: Option<u32>,
-    /// Move at most this much a second, such as 200k, 2 MB/s, or 10 Mb/s (bits).
+    /// Limit the rate of transfers, such as 200k, 2 MB/s, or 10 Mb/s (bits).
     #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "stack")]
     pub(crate) limit_rate: Option<NonZero<u64>>,
     /// Report events as JSON lines on standard output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Report nothing but failures.
+    /// Report failures only.
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
     /// Print the FTP dialogue on standard error, without passwords.
@@ -334,16 +352,22 @@ pub(crate) struct Connection {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright explain get-tls
+  stackwright explain artp
+  stackwright explain tailored --with \"reliable; ordered; flow_control(256)\"")]
 pub(crate) struct Explain {
     /// A stack file, a built-in stack (get, put, ls, serve, get-artp, serve-artp, get-xtp,
     /// serve-xtp, radio, radio-hub), or a protocol such as artp.
     ///
-    /// For a protocol, its policies and the reason for each. Without an argument, the format of
-    /// stack files.
+    /// A protocol is explained by its policies and the reason for each. Without an argument, the
+    /// format of stack files is explained.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: Option<PathBuf>,
-    /// For tailored: the services, "reliable; ordered; flow_control(256)", or NAME.protocol, whose
-    /// phases name them. Which policies meet them, and why; or what to write instead.
+    /// For tailored: the services, such as "reliable; ordered; flow_control(256)", or a file
+    /// NAME.protocol whose phases name them. Prints the policies that meet them, with reasons, or a
+    /// correction.
     #[arg(long, value_name = "SERVICES|FILE", requires = "stack")]
     pub(crate) with: Option<String>,
     /// Print JSON.
@@ -352,17 +376,25 @@ pub(crate) struct Explain {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright draw serve
+  stackwright draw get --dot | dot -Tsvg > get.svg")]
 pub(crate) struct Draw {
     /// A stack file, or a built-in stack: get, put, ls, serve, get-artp, serve-artp, get-xtp,
     /// serve-xtp, radio, radio-hub.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: PathBuf,
-    /// Print Graphviz input: stackwright draw get --dot | dot -Tsvg.
+    /// Print Graphviz input.
     #[arg(long)]
     pub(crate) dot: bool,
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright features
+  stackwright features \"events: Simple, opening: ActivePassive\"")]
 pub(crate) struct Features {
     /// A selection to complete and validate, such as "events: Simple, opening: ActivePassive".
     pub(crate) specification: Option<String>,
@@ -372,11 +404,14 @@ pub(crate) struct Features {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright dissect capture.pcapng
+  stackwright dissect capture.pcapng --port 5000=artp")]
 pub(crate) struct Dissect {
     /// The capture, from Wireshark, tcpdump or a recorder in a stack.
     pub(crate) file: PathBuf,
-    /// The protocol of the payloads [default: named by the interface's description, or known by its
-    /// UDP port].
+    /// The protocol of the payloads [default: from the interface's description or the UDP port].
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) above: Option<String>,
     /// The protocol at a UDP port, such as --port 5000=artp; may be repeated.
@@ -388,11 +423,15 @@ pub(crate) struct Dissect {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright demo
+  stackwright demo radio --svg air.svg")]
 pub(crate) struct Demo {
-    /// What is shown.
+    /// The demonstration.
     #[arg(value_enum, default_value_t = Show::Files)]
     pub(crate) show: Show,
-    /// Draw what happened on the air into FILE (SVG).
+    /// Draw the time line of the radio channel into FILE (SVG).
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }
@@ -402,21 +441,25 @@ pub(crate) struct Demo {
 pub(crate) enum Show {
     /// A file over every stack of the program.
     Files,
-    /// A text between two radio stations, on a channel that this program is.
+    /// A text between two radio stations, on a simulated channel.
     Radio,
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright channel air.toml
+  stackwright channel air.toml --check")]
 pub(crate) struct RadioChannel {
-    /// The channel, its stations and where their TNCs listen (TOML).
+    /// The channel, its stations and the addresses of their TNCs (TOML).
     pub(crate) file: PathBuf,
     /// Only check the file.
     #[arg(long)]
     pub(crate) check: bool,
-    /// Also show when a transmitter is switched on, and which station waits for the channel.
+    /// Show also when a transmitter is keyed up, and which station waits for the channel.
     #[arg(short, long)]
     pub(crate) all: bool,
-    /// At the end, draw what happened into FILE (SVG).
+    /// At the end, draw the time line into FILE (SVG).
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     /// Print JSON lines, one per frame.
@@ -425,14 +468,18 @@ pub(crate) struct RadioChannel {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright monitor tcp://127.0.0.1:8001
+  stackwright monitor 'serial:///dev/ttyUSB0?baud=9600' -w heard.pcapng")]
 pub(crate) struct Monitor {
     /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
     /// pty:PATH for a terminal that is made there. Without a TNC, frames go over UDP to another
     /// station: axudp://host:10093, received at ?local=10093.
     ///
-    /// While the TNC is not there, it is tried again and again.
+    /// An unreachable TNC is retried.
     pub(crate) line: String,
-    /// Write the frames into FILE, too, for Wireshark (pcapng).
+    /// Also write the frames into FILE for Wireshark (pcapng).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
     /// Print every header with its fields.
@@ -444,21 +491,31 @@ pub(crate) struct Monitor {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright station station.toml --check
+  stackwright station station.toml --dry-run
+  stackwright station station.toml")]
 pub(crate) struct Station {
-    /// The station's file, in TOML: call sign, TNC, and what programs are offered.
+    /// The station's file, in TOML: call sign, TNCs, and services for programs.
     pub(crate) file: PathBuf,
     /// Only check the file.
     #[arg(long)]
     pub(crate) check: bool,
-    /// Transmit nothing; show what would be transmitted, and how long it would take on the air.
+    /// Transmit nothing; show the frames instead, with their air time.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Show what the layers drop, too.
+    /// Show transmitted frames, and packets that a layer drops.
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright connect N0BBB-1 tcp://127.0.0.1:8001 --call N0AAA
+  stackwright connect N0BBB-1 serial:///dev/ttyUSB0 --call N0AAA --via RELAY-1
+  stackwright connect N0BBB-1 tcp://127.0.0.1:8001 --call N0AAA --answer > received.txt")]
 pub(crate) struct Connect {
     /// The call sign of the station to call, such as N0BBB-1.
     #[arg(value_name = "CALL")]
@@ -470,24 +527,24 @@ pub(crate) struct Connect {
     /// Your call sign; nothing is transmitted without one.
     #[arg(long, value_name = "MYCALL")]
     pub(crate) call: Option<String>,
-    /// Wait until CALL calls, in place of calling it. Other stations are turned away.
+    /// Wait for the call of CALL instead of calling. Other stations are refused.
     #[arg(long, conflicts_with = "via")]
     pub(crate) answer: bool,
-    /// The digipeaters between, in order.
+    /// The digipeaters on the way, in order.
     #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
     pub(crate) via: Vec<String>,
     /// The rate on the air, in bit/s; timers follow from it.
     #[arg(long, value_name = "BIT/S", default_value_t = 1200)]
     #[arg(value_parser = clap::value_parser!(u32).range(50..))]
     pub(crate) rate: u32,
-    /// The port of the TNC, where it has several radios.
+    /// The port of a TNC with several radios.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u8).range(0..16))]
     pub(crate) port: u8,
     /// The version of AX.25 [default: try 2.2, fall back to 2.0].
     #[arg(long, value_enum)]
     pub(crate) version: Option<Ax25Version>,
-    /// Show what the layers drop and tell.
+    /// Show events, and packets that a layer drops.
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
@@ -495,7 +552,7 @@ pub(crate) struct Connect {
 /// A version of AX.25.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Ax25Version {
-    /// For stations that do not answer to newer frames.
+    /// For stations that do not answer newer frames.
     #[value(name = "2.0")]
     V20,
     /// Without falling back.
@@ -513,6 +570,10 @@ impl From<Ax25Version> for stackwright::ax25::LinkVersion {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright dissector artp > artp.lua
+  wireshark -X lua_script:artp.lua capture.pcapng")]
 pub(crate) struct Dissector {
     /// The protocol, such as artp.
     ///
