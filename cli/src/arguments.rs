@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use crate::client::arguments::{Cat, Get, Ls, Mirror, Mkdir, Mv, Put, Rm, Shell};
-use crate::quantity::{patience, rate};
+use crate::quantity::{air_rate, patience, rate};
 use crate::trust::TlsArguments;
 
 const AFTER_HELP: &str = "\
@@ -533,9 +533,8 @@ pub(crate) struct Connect {
     /// The digipeaters on the way, in order.
     #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
     pub(crate) via: Vec<String>,
-    /// The rate on the air, in bit/s; timers follow from it.
-    #[arg(long, value_name = "BIT/S", default_value_t = 1200)]
-    #[arg(value_parser = clap::value_parser!(u32).range(50..))]
+    /// The rate on the air in bit/s, such as 1200 or '9.6 kb/s'; timers depend on it.
+    #[arg(long, value_name = "RATE", default_value_t = 1200, value_parser = air_rate)]
     pub(crate) rate: u32,
     /// The port of a TNC with several radios.
     #[arg(long, value_name = "PORT", default_value_t = 0)]

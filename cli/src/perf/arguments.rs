@@ -8,7 +8,7 @@ use stackwright::artp::Congestion;
 use super::options;
 use super::place::PORT;
 use crate::arguments::PACKET;
-use crate::quantity::{duration, octets, patience};
+use crate::quantity::{duration, octet_rate, octets, patience};
 
 /// Measure a transport between two processes: throughput, latency, associations, processor time.
 #[derive(Subcommand)]
@@ -127,9 +127,9 @@ pub(crate) struct Tuning {
     /// The window of ARTP or XTP in octets, such as 4MB.
     #[arg(long, value_name = "OCTETS", value_parser = octets, conflicts_with = "window")]
     pub(crate) flight: Option<u64>,
-    /// The send rate of isochronous+xtp and bulk+xtp, in octets per second, such as 1MB [default:
-    /// 1.25MB; bulk+xtp: unlimited].
-    #[arg(long, value_name = "OCTETS", value_parser = octets)]
+    /// The send rate of isochronous+xtp and bulk+xtp, such as 1 MB/s, or 8 Mb/s (bits) [default:
+    /// 1.25 MB/s; bulk+xtp: unlimited].
+    #[arg(long, value_name = "RATE", value_parser = octet_rate)]
     pub(crate) rate: Option<u64>,
     /// The most octets of packets that ARTP and XTP write into one buffer, to send them in one
     /// system call; 0 gives each packet its own buffer [default: 65507].
