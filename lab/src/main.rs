@@ -27,6 +27,11 @@ use problem::Problem;
 /// Compare transports on modelled links: scenarios, measurements, tables and reports.
 #[derive(Parser, Debug)]
 #[command(name = "lab", version)]
+#[command(after_help = "\
+Examples:
+  lab run lab/scenarios/geo.toml
+  lab table transports --quick
+  lab report")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

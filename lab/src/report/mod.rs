@@ -20,6 +20,10 @@ use crate::table::replace;
 
 /// Write all results as one self-contained HTML page
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lab report
+  lab report --picture docs/lab-report.svg")]
 pub(crate) struct Arguments {
     /// The folder with the results
     #[arg(value_name = "DIR", default_value = "lab-results")]
