@@ -15,14 +15,11 @@ use stackwright_jis::{
     ArrivedPart, CREDIT, PictureView, Replay, Shelf, VALUES, requested, watched_client,
 };
 use stackwright_policies::profile::{FixedRate, Path, PolicyValues};
-use stackwright_policies::{
-    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
-    rate, recovery, rtt,
-};
+use stackwright_policies::{congestion, rate};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
 use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, World};
 use stackwright_tailored::configurations::Selective;
-use stackwright_tailored::{Config, Named, TailoredFormat, TailoredHost, Tailoring, layer_of};
+use stackwright_tailored::{Config, Named, TailoredHost, Tailoring, layer_of};
 use stackwright_transport::configuration;
 use stackwright_wire::SingleBuffer;
 
@@ -30,39 +27,16 @@ type M = SingleBuffer;
 
 configuration! {
     /// The phase of JIS with `dedicated(rate)`.
-    pub(super) Dedicated<M> {
-        Format: TailoredFormat<M>,
-        Ordering: ordering::Absent,
-        Framing: framing::Fragments<M>,
-        Integrity: integrity::Crc32c,
-        Connection: connection::Implicit,
-        Acknowledgement: acknowledgement::AckRanges,
-        Inquiry: inquiry::KeepAlive<inquiry::TailProbe>,
-        Recovery: recovery::SelectiveRepeat,
-        Rtt: rtt::Rfc6298,
-        Flow: flow::CreditWindow,
+    pub(super) Dedicated<M> like Selective {
         Congestion: congestion::Absent,
         Rate: rate::Paced,
-        Lifetime: lifetime::Absent,
     }
 }
 
 configuration! {
     /// The phase of JIS with `congestion(cubic)`.
-    pub(super) LossBased<M> {
-        Format: TailoredFormat<M>,
-        Ordering: ordering::Absent,
-        Framing: framing::Fragments<M>,
-        Integrity: integrity::Crc32c,
-        Connection: connection::Implicit,
-        Acknowledgement: acknowledgement::AckRanges,
-        Inquiry: inquiry::KeepAlive<inquiry::TailProbe>,
-        Recovery: recovery::SelectiveRepeat,
-        Rtt: rtt::Rfc6298,
-        Flow: flow::CreditWindow,
+    pub(super) LossBased<M> like Selective {
         Congestion: congestion::Cubic,
-        Rate: rate::PacedByCongestion,
-        Lifetime: lifetime::Absent,
     }
 }
 
