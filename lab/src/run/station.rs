@@ -22,9 +22,9 @@ use stackwright::wire::Pool;
 use stackwright_contract::services::{Datagrams, Ended};
 use stackwright_contract::{Guarantees, Listener, Outlet, Protocol, Service};
 use stackwright_drivers::{Driver, Lanes, Readiness};
+use stackwright_results::Problem;
 use stackwright_transport::words::Dropped;
 
-use crate::problem::Problem;
 use crate::scenario::{Flow, Scenario};
 use crate::transport::{M, Real, Stacked, Woven};
 use crate::workload::{Account, Broken, Client, Counts, End, Promises, Request, Server, Told};

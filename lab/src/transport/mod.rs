@@ -20,8 +20,8 @@ use stackwright::stop_and_wait::{Rules, StopAndWait};
 use stackwright::wire::SingleBuffer;
 use stackwright_contract::services::Datagrams;
 use stackwright_contract::{Duration, Guarantees, Protocol, Service};
+use stackwright_results::Problem;
 
-use crate::problem::Problem;
 use crate::scenario::{OctetCount, Time};
 use artp::ArtpKeys;
 use window::Window;

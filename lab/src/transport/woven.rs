@@ -15,10 +15,10 @@ use stackwright::compose::graph::{
 use stackwright::contract::words::Speaks;
 use stackwright_contract::services::Datagrams;
 use stackwright_contract::{Duration, Protocol};
+use stackwright_results::Problem;
 
 use super::window::{self, Window};
 use super::{Lowers, M, Simulated};
-use crate::problem::Problem;
 
 /// A graph of datagrams.
 pub(crate) type Woven<U> = Graph<M, U, Datagrams<M>>;
