@@ -1,9 +1,8 @@
 //! Packets of 4.0 in the layout of 3.6, and back.
 
-use alloc::vec::Vec;
-use core::mem;
-use core::net::SocketAddr;
+use std::mem;
 
+use stackwright_contract::Participant;
 use stackwright_contract::services::MessageProperties;
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Format, Front, pull_front};
@@ -11,17 +10,22 @@ use stackwright_transport::words::{
     Dropped, Ending, Incoming, Numbering, Outgoing, Report, View, unwrap,
 };
 use stackwright_wire::{Header, Malformed, Message};
+use stackwright_xtp::header::{
+    ControlSegment, KeyExchange, SpanCount, SpanSegment, TrafficHeader, XtpKind, XtpOptions,
+    XtpPacket,
+};
+use stackwright_xtp::services::context;
+use stackwright_xtp::{Config, ContextKey, Xtp4, XtpService};
 
-use super::header::{Control36r, Packet36r, Span36r};
-use crate::format::{Terms, Xtp4};
-use crate::header::{ControlSegment, KeyExchange, SpanCount, SpanSegment, XtpKind, XtpPacket};
-use crate::key::ContextKey;
-use crate::send::put;
+use crate::Connection36r;
+use crate::header::{Control36r, Packet36r, Span36r};
 
 /// Where the check of a packet stands.
 const CHECK: usize = 16;
 /// How much longer the header is than that of 4.0.
 const LONGER: usize = Packet36r::LENGTH - XtpPacket::LENGTH;
+/// What TCNTL has behind the header of traffic without terms.
+const NO_TERMS: [u8; 4] = [0; 4];
 /// The most bits of a key.
 const KEY: u32 = 31;
 
@@ -33,17 +37,18 @@ pub struct Xtp36r<M> {
     first: u32,
 }
 
-impl<M> Xtp36r<M> {
+impl<M: Message> Xtp36r<M> {
     pub(super) fn new(
-        terms: Terms,
+        config: &Config,
         own: ContextKey,
         peer: Option<u64>,
-        ends: (SocketAddr, SocketAddr),
+        remote: Participant,
         first: u32,
     ) -> Self {
         let mut keys = peer.into_iter().chain([own.number]);
         assert!(keys.all(|key| key >> KEY == 0), "a key has at most {KEY} bits");
-        Xtp36r { words: Xtp4::new(terms, Some(own), peer, ends), first }
+        let words = context::<M, Connection36r>(config, Some(own), peer, remote);
+        Xtp36r { words: words.format().clone(), first }
     }
 
     fn wrapped(&self, number: u64) -> u32 {
@@ -122,6 +127,12 @@ impl<M> Xtp36r<M> {
 }
 
 impl<M: Message> Xtp36r<M> {
+    /// Returns the octets that a packet of 4.0 has for a numbered message.
+    fn numbered_room(&self) -> usize {
+        let properties = MessageProperties { number: Some(0), ..MessageProperties::default() };
+        Format::<M>::room(&self.words, 0, &properties)
+    }
+
     /// Translates a CNTL, without its header, to one of 4.0: its kind, and its octets.
     fn control(&self, view: &View, mut packet: M) -> Result<(XtpKind, M), Dropped> {
         let segment = packet.pull::<Control36r>()?;
@@ -149,13 +160,22 @@ impl<M: Message> Xtp36r<M> {
             XtpKind::ErrorControl
         } else if segment.xkey != 0 {
             put(&KeyExchange { reserved: 0, key: u64::from(segment.xkey) }, &mut octets);
-            self.words.put_traffic(None, &mut octets);
+            let length = (TrafficHeader::LENGTH + NO_TERMS.len()) as u16;
+            let service = Connection36r::NUMBER;
+            put(&TrafficHeader { length, service, format: 0 }, &mut octets);
+            octets.extend(NO_TERMS);
             XtpKind::TrafficControl
         } else {
             XtpKind::Control
         };
         Ok((kind, M::with_headroom(XtpPacket::LENGTH, &octets)))
     }
+}
+
+fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
+    let start = octets.len();
+    octets.resize(start + H::LENGTH, 0);
+    header.encode(&mut octets[start..]);
 }
 
 fn pulled<H: Header>(octets: &[u8]) -> Result<(H, &[u8]), Malformed> {
@@ -190,7 +210,7 @@ impl<M: Message> Format<M> for Xtp36r<M> {
     }
 
     fn room(&self, _: usize, _: &MessageProperties) -> usize {
-        self.words.path.packet() - self.headroom()
+        self.numbered_room() - LONGER
     }
 
     fn headroom(&self) -> usize {
@@ -198,12 +218,13 @@ impl<M: Message> Format<M> for Xtp36r<M> {
     }
 
     fn report_room(&self) -> usize {
-        (self.words.path.packet() - Packet36r::LENGTH - Control36r::LENGTH) / Span36r::LENGTH
+        let packet = self.numbered_room() + Format::<M>::headroom(&self.words);
+        (packet - Packet36r::LENGTH - Control36r::LENGTH) / Span36r::LENGTH
     }
 
     fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> {
         let options = Packet36r::decode(front).ok()?.options;
-        let header_alone = options.has(crate::header::XtpOptions::NOCHECK);
+        let header_alone = options.has(XtpOptions::NOCHECK);
         let end = if header_alone { Packet36r::LENGTH } else { octets };
         Some(CheckAt { field: CHECK, covers: 0..end })
     }
@@ -277,15 +298,11 @@ component! {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
-
     use stackwright_policies::integrity::Cxor;
     use stackwright_transport::slots::Integrity;
     use stackwright_wire::{BufferTree, check};
 
     use super::*;
-    use crate::config::Config;
-    use crate::header::XtpOptions;
 
     type M = BufferTree;
 
@@ -294,19 +311,9 @@ mod tests {
 
     /// A context with the key 7, of a peer with the key 1.
     fn format() -> Xtp36r<M> {
-        let terms = Terms {
-            service: 1,
-            packet: 600,
-            longest: usize::MAX,
-            options: XtpOptions::NONE,
-            opens_always: false,
-            is_answered: true,
-            numbers: false,
-            sync: 0,
-            sends: None,
-        };
+        let config = Config { packet: 600, ..Config::new([0; 16]) };
         let own = ContextKey { ours: true, number: 7 };
-        Xtp36r::new(terms, own, Some(1), (Config::UNSPECIFIED, Config::UNSPECIFIED), FIRST)
+        Xtp36r::new(&config, own, Some(1), Participant::OTHER_END, FIRST)
     }
 
     /// Returns what arrives with these octets, to which the check is added.

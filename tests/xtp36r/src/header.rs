@@ -1,8 +1,7 @@
 //! What stands before the octets. The fields are the report's; their places are chosen.
 
 use stackwright_wire::Header;
-
-use crate::header::{XtpKind, XtpOptions};
+use stackwright_xtp::header::{XtpKind, XtpOptions};
 
 /// The header of every packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]

@@ -1,5 +1,5 @@
 //! XTP 3.6 reconstructed: what a Connection promises is kept on bad links, over the end of its
-//! numbers, too. `SEEDS=20000 cargo test --release -p stackwright-xtp --test xtp36r` tries 20 000
+//! numbers, too. `SEEDS=20000 cargo test --release -p stackwright-xtp36r` tries 20 000
 //! seeds of each test.
 
 use stackwright_contract::Participant;
@@ -8,8 +8,8 @@ use stackwright_transport::words::SECOND;
 use stackwright_transport::{Exchange, IntoPart, SlotPart, Slots, slots};
 use stackwright_trial::Promise;
 use stackwright_trial::setting::{M, have_the_same_trace, talks, withstands};
-use stackwright_xtp::xtp36r::{Messages36r, connection};
 use stackwright_xtp::{Config, ContextKey};
+use stackwright_xtp36r::{Messages36r, connection};
 
 const OPENER: u64 = 0x0123_4567;
 

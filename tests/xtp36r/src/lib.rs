@@ -14,43 +14,43 @@
 //! A packet says what one of 4.0 says. What 3.6 has and 4.0 does not is sent as 0: `offset`,
 //! `route`, `rate`, `burst`, `time`, `techo`, `xroute`. Payload is not padded.
 
+#![forbid(unsafe_code)]
+
 mod format;
 pub mod header;
 
-use stackwright_contract::Participant;
+use stackwright_contract::{Guarantees, Participant};
 use stackwright_policies::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
     rate, recovery, rtt,
 };
 use stackwright_transport::{Policies, Slots, configuration};
 use stackwright_wire::Message;
+use stackwright_xtp::services::{Connection, Messages};
+use stackwright_xtp::{Config, ContextKey, Xtp4, XtpService};
 
 pub use format::Xtp36r;
 
-use crate::config::Config;
-use crate::format::Terms;
-use crate::header::XtpOptions;
-use crate::key::ContextKey;
+/// The service Connection of 3.6 in the words of 4.0, which has other numbers.
+enum Connection36r {}
 
-/// The number of the service Connection; 4.0 has other numbers.
-const CONNECTION: u8 = 1;
+impl XtpService for Connection36r {
+    const NAME: &'static str = "xtp 3.6 connection";
+    const NUMBER: u8 = 1;
+    const GIVES: Guarantees = Connection::GIVES;
+    type Transfer<M: Message> = <Connection as XtpService>::Transfer<M>;
+    type Configuration<M: Message> = Messages<M>;
+
+    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
+        Connection::slots(format, config)
+    }
+}
 
 configuration! {
     /// Messages of any length, all, once, in order: the Connection of the report.
-    pub Messages36r<M> {
+    pub Messages36r<M> like Messages {
         Format: Xtp36r<M>,
-        Ordering: ordering::Total<M>,
-        Framing: framing::MessageEnd<M>,
         Integrity: integrity::Cxor,
-        Connection: connection::Implicit,
-        Acknowledgement: acknowledgement::GapAtOnce<acknowledgement::OnRequest<true>>,
-        Inquiry: inquiry::KeepAlive<inquiry::WindowEnd>,
-        Recovery: recovery::SelectiveRepeat,
-        Rtt: rtt::Rfc6298,
-        Flow: flow::CreditWindow,
-        Congestion: congestion::Absent,
-        Rate: rate::Absent,
-        Lifetime: lifetime::Absent,
     }
 }
 
@@ -67,20 +67,8 @@ pub fn connection<M: Message>(
     first: u32,
 ) -> Slots<Messages36r<M>> {
     assert!(config.packet >= 256, "a packet has at least 256 octets");
-    let terms = Terms {
-        service: CONNECTION,
-        packet: usize::from(config.packet),
-        longest: config.longest,
-        options: XtpOptions::NOCHECK.when(!config.checks_data),
-        opens_always: false,
-        is_answered: true,
-        numbers: false,
-        sync: config.sync,
-        sends: None,
-    };
-    let there = crate::format::place(remote);
     Slots::from(Policies {
-        format: Xtp36r::new(terms, own, peer, (config.local, there), first),
+        format: Xtp36r::new(config, own, peer, remote, first),
         ordering: ordering::Total::new(),
         framing: framing::MessageEnd::new(config.longest),
         integrity: integrity::Cxor,
