@@ -251,7 +251,7 @@ slots! {
 /// Slots are written in the order in which facts are listed ([`SLOTS`]). What stands behind them
 /// after `with` is the [membership](crate::slots::Membership) of associations with a group; without
 /// it, associations have one peer. A configuration that is `like` another one takes every slot from
-/// it that is not written.
+/// it that is not written; the membership is always its own.
 ///
 /// ```compile_fail
 /// use stackwright_transport::configuration;
@@ -282,9 +282,10 @@ macro_rules! configuration {
     (
         $(#[$doc:meta])*
         $vis:vis $Name:ident<$M:ident> like $Base:ident { $($Slot:ident: $SlotPart:ty),* $(,)? }
+        $(with $Membership:ty)?
     ) => {
         $crate::configuration! {
-            @like [$($Slot: $SlotPart,)*] $Base<$M>;
+            @like [$($Slot: $SlotPart,)*] $Base<$M> $(with $Membership)?;
             $(#[$doc])*
             $vis $Name<$M>;
             Format, Ordering, Framing, Integrity, Connection, Acknowledgement, Inquiry, Recovery,
@@ -292,14 +293,15 @@ macro_rules! configuration {
         }
     };
     (
-        @like $written:tt $Base:ident<$M:ident>;
+        @like $written:tt $Base:ident<$M:ident> $(with $Membership:ty)?;
         $(#[$doc:meta])*
-        $vis:vis $Name:ident<$_M:ident>;
+        $vis:vis $Name:ident<$Same:ident>;
         $($Slot:ident),*
     ) => {
         $crate::configuration! {
             $(#[$doc])*
             $vis $Name<$M> { $($Slot: $crate::configuration!(@written $Slot $Base<$M>; $written)),* }
+            $(with $Membership)?
         }
         // What is written names slots, and nothing else.
         $crate::configuration!(@named $Base $written);
