@@ -70,10 +70,10 @@ impl Lanes for Nothing {
 }
 
 /// A graph fixes the number of its adapters when it is built: as many as a token can encode.
-impl Lanes for Outside<Readiness> {
+impl<B: Lanes> Lanes for Outside<B> {
     const LANES: usize = 1 << LANE_BITS;
     fn ready(lane: usize, ready: Ready) -> Self::Indication {
-        InLane { lane, word: ready }
+        InLane { lane, word: B::ready(0, ready) }
     }
 }
 

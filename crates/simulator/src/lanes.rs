@@ -89,19 +89,20 @@ impl<M> Lanes<M> for Nothing {
 /// The most adapters of one graph that reach the network.
 const LANES_OF_A_GRAPH: usize = 16;
 
-impl<M> Lanes<M> for Outside<Segments<M>> {
+impl<M, B: Lanes<M>> Lanes<M> for Outside<B> {
     const LANES: usize = LANES_OF_A_GRAPH;
     const EXACTLY: bool = false;
 
     fn arrived(lane: usize, segment: Segment<M>) -> Self::Indication {
-        InLane { lane, word: segment }
+        InLane { lane, word: B::arrived(0, segment) }
     }
 
     fn departing(request: Self::Request) -> (usize, Segment<M>) {
-        (request.lane, request.word)
+        let (_, segment) = B::departing(request.word);
+        (request.lane, segment)
     }
 
     fn link(name: Self::Name) -> (IpAddr, IpAddr) {
-        name.word
+        B::link(name.word)
     }
 }

@@ -3,16 +3,15 @@
 use std::net::{IpAddr, SocketAddr};
 
 use stackwright::compose::Over;
-use stackwright::contract::services::Datagrams;
-use stackwright_contract::{Duration, Guarantees, Instant, Protocol};
-use stackwright_simulator::{Heard, Lanes, Segments, StationId, World};
+use stackwright_contract::{Duration, Instant};
+use stackwright_simulator::{Heard, StationId, World};
 use stackwright_transport::words::Dropped;
 
 use super::network::{self, address};
 use super::outcome::{FlowOutcome, Outcome};
 use crate::scenario::{Fault, Flow, Scenario};
-use crate::transport::{M, Simulated, Stacked, Woven};
-use crate::workload::{Client, Request, Server, Told, Working};
+use crate::transport::{Lowers, M, Woven};
+use crate::workload::{Client, Request, Server, Told};
 
 /// What one run shall keep.
 #[derive(Clone, Copy, Default)]
@@ -78,10 +77,13 @@ pub(crate) fn run(scenario: &Scenario, seed: u64, faults: Option<&[Fault]>, keep
     Run { outcome: Outcome { seed, ended, flows, links, trace }, world, faults, packets }
 }
 
+/// A workload on its transport.
+type Station<U> = StationId<Over<U, Woven>, Heard<Told>>;
+
 /// Both ends of a flow.
 struct Flowing {
-    client: Box<dyn End<Client<M>>>,
-    server: Box<dyn End<Server<M>>>,
+    client: Station<Client<M>>,
+    server: Station<Server<M>>,
     addresses: [IpAddr; 2],
 }
 
@@ -91,35 +93,42 @@ impl Flowing {
         let flow = &scenario.flows[at];
         let (here, there) = (address(flow.from, at), address(flow.to, at));
         let start = SocketAddr::new(there, PORT);
-        let plan = || flow.plan.clone();
-        let server =
-            Here { world, address: there, start, upper: |given| Server::new(plan(), given) };
-        let server = flow.transport.over(Simulated(there), seed, server);
-        let client =
-            Here { world, address: here, start, upper: |given| Client::new(plan(), given) };
-        let client = flow.transport.over(Simulated(here), !seed, client);
+        let below = |address, seed| {
+            let graph = flow.transport.over(Lowers::Simulated(address), seed);
+            (graph.facts().gives, graph)
+        };
+        let (given, graph) = below(there, seed);
+        let server = Server::new(flow.plan.clone(), given);
+        let server = world.add(there, Over::new(server, graph), Heard::default());
+        world.ask(server, Request::Start(start.into()));
+        let (given, graph) = below(here, !seed);
+        let client = Client::new(flow.plan.clone(), given);
+        let client = world.add(here, Over::new(client, graph), Heard::default());
+        world.ask(client, Request::Start(start.into()));
         Flowing { client, server, addresses: [here, there] }
     }
 
     fn done(&self, world: &World<M>) -> bool {
-        self.client.upper(world).done()
+        world.stack(self.client).upper.done()
     }
 
     fn broken(&self, world: &World<M>) -> bool {
-        let back = self.client.upper(world).replies.broken.is_some();
-        back || self.server.upper(world).promises.broken.is_some()
+        let back = world.stack(self.client).upper.replies.broken.is_some();
+        back || world.stack(self.server).upper.promises.broken.is_some()
     }
 
     fn outcome(&self, world: &mut World<M>) -> FlowOutcome {
-        let duplicates = self.client.duplicates(world) + self.server.duplicates(world);
+        let dropped = Dropped::Duplicate.reason();
+        let duplicates =
+            world.drops(self.client).of(dropped) + world.drops(self.server).of(dropped);
         let [here, there] = self.addresses;
         let traffic = [(here, there), (there, here)];
         let traffic = traffic.map(|(from, to)| world.network().traffic(from, to));
-        let client = self.client.upper(world);
+        let client = &world.stack(self.client).upper;
         let (account, back) = (client.account.clone(), client.replies.broken.clone());
         let began = client.began;
         let ends: Vec<_> = client.ends().collect();
-        let server = self.server.upper_mut(world);
+        let server = &mut world.stack_mut(self.server).upper;
         server.concluded(&ends);
         FlowOutcome {
             account,
@@ -132,74 +141,5 @@ impl Flowing {
             traffic: Some(traffic),
             broken: server.promises.broken.clone().or(back),
         }
-    }
-}
-
-/// A workload of one kind in the world, on whichever stack.
-trait End<U> {
-    fn upper<'a>(&self, world: &'a World<M>) -> &'a U;
-    fn upper_mut<'a>(&self, world: &'a mut World<M>) -> &'a mut U;
-    /// How many packets it has dropped because it had received them before.
-    fn duplicates(&self, world: &World<M>) -> u64;
-}
-
-impl<U, P> End<U> for StationId<Over<U, P>, Heard<Told>>
-where
-    U: Protocol<Provides = Working, Uses = Datagrams<M>> + 'static,
-    P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static,
-{
-    fn upper<'a>(&self, world: &'a World<M>) -> &'a U {
-        &world.stack(*self).upper
-    }
-
-    fn upper_mut<'a>(&self, world: &'a mut World<M>) -> &'a mut U {
-        &mut world.stack_mut(*self).upper
-    }
-
-    fn duplicates(&self, world: &World<M>) -> u64 {
-        world.drops(*self).of(Dropped::Duplicate.reason())
-    }
-}
-
-/// Where a workload is put on its stack: its address, where it starts, and how it is made for what
-/// the stack promises.
-struct Here<'a, F> {
-    world: &'a mut World<M>,
-    address: IpAddr,
-    start: SocketAddr,
-    upper: F,
-}
-
-impl<F> Here<'_, F> {
-    fn place<U, P>(self, stack: P, given: Guarantees) -> Box<dyn End<U>>
-    where
-        F: FnOnce(Guarantees) -> U,
-        U: Protocol<Provides = Working, Uses = Datagrams<M>> + 'static,
-        P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static,
-    {
-        let stack = Over::new((self.upper)(given), stack);
-        let station = self.world.add(self.address, stack, Heard::default());
-        self.world.ask(station, Request::Start(self.start.into()));
-        Box::new(station)
-    }
-}
-
-impl<F, U> Stacked<Segments<M>> for Here<'_, F>
-where
-    F: FnOnce(Guarantees) -> U,
-    U: Protocol<Provides = Working, Uses = Datagrams<M>> + 'static,
-{
-    type Done = Box<dyn End<U>>;
-
-    fn stacked<P>(self, stack: P, given: Guarantees) -> Self::Done
-    where
-        P: Protocol<Provides = Datagrams<M>, Uses = Segments<M>> + 'static,
-    {
-        self.place(stack, given)
-    }
-
-    fn woven(self, graph: Woven<Segments<M>>) -> Self::Done {
-        let given = graph.facts().gives;
-        self.place(graph, given)
     }
 }

@@ -19,14 +19,14 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use stackwright::compose::Over;
 use stackwright::wire::Pool;
-use stackwright_contract::services::{Datagrams, Ended};
-use stackwright_contract::{Guarantees, Listener, Outlet, Protocol, Service};
-use stackwright_drivers::{Driver, Lanes, Readiness};
+use stackwright_contract::services::Ended;
+use stackwright_contract::{Listener, Outlet, Protocol, Service};
+use stackwright_drivers::Driver;
 use stackwright_results::Problem;
 use stackwright_transport::words::Dropped;
 
 use crate::scenario::{Flow, Scenario};
-use crate::transport::{M, Real, Stacked, Woven};
+use crate::transport::{Lowers, M, Woven};
 use crate::workload::{Account, Broken, Client, Counts, End, Promises, Request, Server, Told};
 
 /// One side of a scenario on real sockets.
@@ -103,9 +103,7 @@ impl Station {
             let threads: Vec<_> = flows
                 .map(|(at, flow)| {
                     let remote = self.at(scenario, at);
-                    scope.spawn(move || {
-                        on_sockets(flow, self.seed, ClientThere { flow, remote, limit })
-                    })
+                    scope.spawn(move || run_client(flow, self.seed, remote, limit))
                 })
                 .collect();
             threads.into_iter().map(finished).collect::<Result<_, _>>()
@@ -123,7 +121,7 @@ impl Station {
                 tells.push(ends);
                 let (local, tell, over) = (self.at(scenario, at), tell.clone(), &over);
                 threads.push(scope.spawn(move || {
-                    let told = on_sockets(flow, self.seed, ServerThere { flow, local, tell, over });
+                    let told = run_server(flow, self.seed, local, &tell, over);
                     told.map(|served| served.conclude(theirs.recv().unwrap_or_default()))
                 }));
             }
@@ -193,43 +191,13 @@ pub(super) fn hear<T: DeserializeOwned>(from: &mut impl io::BufRead) -> Option<T
     serde_json::from_str(&line).ok()
 }
 
-/// What is done on the stack of a flow, once there is a driver.
-struct Driven<'a, D> {
-    driver: &'a mut Driver,
-    then: D,
-}
-
-fn on_sockets<D>(flow: &Flow, seed: u64, then: D) -> io::Result<D::Done>
-where
-    D: OnStack,
-{
-    let mut driver = Driver::new(seed)?;
-    let kernel = Real { registry: driver.registry(), pool: Arc::new(Pool::new(64 << 10, 64)) };
-    flow.transport.over(kernel, seed, Driven { driver: &mut driver, then })
-}
-
-/// What one side does on its stack.
-trait OnStack {
-    type Done;
-    fn run<P>(self, driver: &mut Driver, stack: P, given: Guarantees) -> io::Result<Self::Done>
-    where
-        P: Protocol<Provides = Datagrams<M>, Uses: Lanes> + 'static;
-}
-
-impl<D: OnStack> Stacked<Readiness> for Driven<'_, D> {
-    type Done = io::Result<D::Done>;
-
-    fn stacked<P>(self, stack: P, given: Guarantees) -> Self::Done
-    where
-        P: Protocol<Provides = Datagrams<M>, Uses = Readiness> + 'static,
-    {
-        self.then.run(self.driver, stack, given)
-    }
-
-    fn woven(self, graph: Woven<Readiness>) -> Self::Done {
-        let given = graph.facts().gives;
-        self.then.run(self.driver, graph, given)
-    }
+/// Returns a driver, and the transport of a flow on its sockets.
+fn on_sockets(flow: &Flow, seed: u64) -> io::Result<(Driver, Woven)> {
+    let driver = Driver::new(seed)?;
+    let lowers =
+        Lowers::Real { registry: driver.registry(), pool: Arc::new(Pool::new(64 << 10, 64)) };
+    let graph = flow.transport.over(lowers, seed);
+    Ok((driver, graph))
 }
 
 /// Counts the packets that a stack drops because it had received them before.
@@ -279,68 +247,56 @@ where
     fn request(&mut self, _nothing_is_below: <P::Uses as Service>::Request) {}
 }
 
-struct ClientThere<'a> {
-    flow: &'a Flow,
+/// Runs the client of a flow, until it is done or `limit`.
+fn run_client(
+    flow: &Flow,
+    seed: u64,
     remote: SocketAddr,
     limit: Instant,
-}
-
-impl OnStack for ClientThere<'_> {
-    type Done = ClientSays;
-
-    fn run<P>(self, driver: &mut Driver, stack: P, given: Guarantees) -> io::Result<ClientSays>
-    where
-        P: Protocol<Provides = Datagrams<M>, Uses: Lanes> + 'static,
-    {
-        let duplicates = Duplicates::count(driver);
-        let mut stack = Over::new(Client::new(self.flow.plan.clone(), given), stack);
-        let mut ears = Ears::default();
-        driver.request(&mut stack, Request::Start(self.remote.into()), &mut ears);
-        while !stack.upper.done() && Instant::now() < self.limit {
-            driver.turn(&mut stack, &mut ears, Some(LOOK))?;
-        }
-        let Client { account, replies, .. } = &stack.upper;
-        let (account, broken) = (account.clone(), replies.broken.clone());
-        let began = stack.upper.began.map(|began| by_the_machine(driver, began));
-        Ok(ClientSays {
-            account,
-            ends: stack.upper.ends().collect(),
-            broken,
-            duplicates: duplicates.load(Ordering::Relaxed),
-            began,
-        })
+) -> io::Result<ClientSays> {
+    let (mut driver, graph) = on_sockets(flow, seed)?;
+    let duplicates = Duplicates::count(&driver);
+    let mut stack = Over::new(Client::new(flow.plan.clone(), graph.facts().gives), graph);
+    let mut ears = Ears::default();
+    driver.request(&mut stack, Request::Start(remote.into()), &mut ears);
+    while !stack.upper.done() && Instant::now() < limit {
+        driver.turn(&mut stack, &mut ears, Some(LOOK))?;
     }
+    let Client { account, replies, .. } = &stack.upper;
+    let (account, broken) = (account.clone(), replies.broken.clone());
+    let began = stack.upper.began.map(|began| by_the_machine(&driver, began));
+    Ok(ClientSays {
+        account,
+        ends: stack.upper.ends().collect(),
+        broken,
+        duplicates: duplicates.load(Ordering::Relaxed),
+        began,
+    })
 }
 
-struct ServerThere<'a> {
-    flow: &'a Flow,
+/// Runs the server of a flow, until it is `over`.
+fn run_server(
+    flow: &Flow,
+    seed: u64,
     local: SocketAddr,
-    tell: Sender<Result<(), Ended>>,
-    over: &'a AtomicBool,
-}
-
-impl OnStack for ServerThere<'_> {
-    type Done = Served;
-
-    fn run<P>(self, driver: &mut Driver, stack: P, given: Guarantees) -> io::Result<Served>
-    where
-        P: Protocol<Provides = Datagrams<M>, Uses: Lanes> + 'static,
-    {
-        let duplicates = Duplicates::count(driver);
-        let mut stack = Over::new(Server::new(self.flow.plan.clone(), given), stack);
-        let mut ears = Ears::default();
-        driver.request(&mut stack, Request::Start(self.local.into()), &mut ears);
-        while !self.over.load(Ordering::Relaxed) {
-            for told in ears.0.drain(..) {
-                let _ = match told {
-                    Told::Listening => self.tell.send(Ok(())),
-                    Told::Deaf(why) => self.tell.send(Err(why)),
-                    Told::Done => Ok(()),
-                };
-            }
-            driver.turn(&mut stack, &mut ears, Some(LOOK))?;
+    tell: &Sender<Result<(), Ended>>,
+    over: &AtomicBool,
+) -> io::Result<Served> {
+    let (mut driver, graph) = on_sockets(flow, seed)?;
+    let duplicates = Duplicates::count(&driver);
+    let mut stack = Over::new(Server::new(flow.plan.clone(), graph.facts().gives), graph);
+    let mut ears = Ears::default();
+    driver.request(&mut stack, Request::Start(local.into()), &mut ears);
+    while !over.load(Ordering::Relaxed) {
+        for told in ears.0.drain(..) {
+            let _ = match told {
+                Told::Listening => tell.send(Ok(())),
+                Told::Deaf(why) => tell.send(Err(why)),
+                Told::Done => Ok(()),
+            };
         }
-        let last = stack.upper.last.map(|last| by_the_machine(driver, last));
-        Ok(Served { server: stack.upper, last, duplicates: duplicates.load(Ordering::Relaxed) })
+        driver.turn(&mut stack, &mut ears, Some(LOOK))?;
     }
+    let last = stack.upper.last.map(|last| by_the_machine(&driver, last));
+    Ok(Served { server: stack.upper, last, duplicates: duplicates.load(Ordering::Relaxed) })
 }

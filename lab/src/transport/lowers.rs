@@ -1,65 +1,53 @@
-//! What a transport may stand on: the kernel's two, real or simulated.
+//! What a transport may stand on: the kernel's two adapters, real or simulated.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use stackwright::compose::graph::{Erased, Node};
 use stackwright::wire::Pool;
-use stackwright_contract::services::{Credit, Datagrams, Streams};
-use stackwright_contract::{Protocol, Service};
+use stackwright_contract::services::Credit;
+use stackwright_drivers::Registry;
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
-use stackwright_drivers::{Readiness, Registry};
-use stackwright_simulator::{CheckedDatagrams, Segments, SimulatedStreams};
+use stackwright_simulator::{CheckedDatagrams, SimulatedStreams};
 
 use super::M;
+use super::ground::{Ground, Grounded};
 
-/// One of the two.
-pub(crate) trait Lowers {
-    /// What both use.
-    type Uses: Service;
-    type Datagrams: Protocol<Provides = Datagrams<M>, Uses = Self::Uses> + 'static;
-    type Streams: Protocol<Provides = Streams<M>, Uses = Self::Uses> + 'static;
-    fn datagrams(self) -> Self::Datagrams;
-    fn streams(self) -> Self::Streams;
+/// Where the adapter of one stack is.
+pub(crate) enum Lowers {
+    /// At an address in the simulator.
+    Simulated(IpAddr),
+    /// On this machine.
+    Real { registry: Arc<Registry>, pool: Arc<Pool<M>> },
 }
-
-/// At an address in the simulator.
-pub(crate) struct Simulated(pub(crate) IpAddr);
 
 /// What a simulated adapter takes in a batch.
 const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 
-impl Lowers for Simulated {
-    type Uses = Segments<M>;
-    type Datagrams = CheckedDatagrams<M>;
-    type Streams = SimulatedStreams<M>;
+type Adapter = Box<dyn Node<M, Ground>>;
 
-    fn datagrams(self) -> Self::Datagrams {
-        CheckedDatagrams::checked(self.0, ROOM)
+impl Lowers {
+    pub(super) fn datagrams(self) -> Adapter {
+        match self {
+            Lowers::Simulated(address) => {
+                Box::new(Erased(Grounded(CheckedDatagrams::<M>::checked(address, ROOM))))
+            }
+            Lowers::Real { registry, pool } => {
+                Box::new(Erased(Grounded(Udp::<M>::new(registry, 0, pool))))
+            }
+        }
     }
 
-    fn streams(self) -> Self::Streams {
-        SimulatedStreams::new(self.0)
-    }
-}
-
-/// Of this machine, for one stack.
-pub(crate) struct Real {
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) pool: Arc<Pool<M>>,
-}
-
-impl Lowers for Real {
-    type Uses = Readiness;
-    type Datagrams = Udp<M>;
-    type Streams = Tcp<M>;
-
-    fn datagrams(self) -> Udp<M> {
-        Udp::new(self.registry, 0, self.pool)
-    }
-
-    fn streams(self) -> Tcp<M> {
-        // What a scenario says does not depend on how the system is set up.
-        Tcp::new(self.registry, 0, self.pool).with_congestion("cubic")
+    pub(super) fn streams(self) -> Adapter {
+        match self {
+            Lowers::Simulated(address) => {
+                Box::new(Erased(Grounded(SimulatedStreams::<M>::new(address))))
+            }
+            // What a scenario says does not depend on how the system is set up.
+            Lowers::Real { registry, pool } => Box::new(Erased(Grounded(
+                Tcp::<M>::new(registry, 0, pool).with_congestion("cubic"),
+            ))),
+        }
     }
 }

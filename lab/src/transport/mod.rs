@@ -1,25 +1,25 @@
 //! Transports: what a flow of a scenario may run on.
 
 mod artp;
+mod ground;
 mod lowers;
 #[cfg(test)]
 mod planted;
 mod window;
 mod woven;
 
-pub(crate) use lowers::{Lowers, Real, Simulated};
+pub(crate) use ground::{Ground, Grounded};
+pub(crate) use lowers::Lowers;
 pub(crate) use woven::{Described, Woven};
 
 use std::path::Path;
 
 use serde::Deserialize;
-use stackwright::compose::Over;
-use stackwright::contract::words::Speaks;
+use stackwright::compose::graph::Builder;
 use stackwright::framed::Framed;
 use stackwright::stop_and_wait::{Rules, StopAndWait};
 use stackwright::wire::SingleBuffer;
-use stackwright_contract::services::Datagrams;
-use stackwright_contract::{Duration, Guarantees, Protocol, Service};
+use stackwright_contract::Duration;
 use stackwright_results::Problem;
 
 use crate::scenario::{OctetCount, Time};
@@ -79,26 +79,6 @@ fn tries() -> u8 {
 /// How many sessions two addresses have between them: a number of eight bits, and 0 is none.
 const SESSIONS: usize = 255;
 
-/// What is done with the stack of a transport, whichever it is.
-pub(crate) trait Stacked<U: Service> {
-    type Done;
-    /// One that the compiler has put together, and what it promises.
-    fn stacked<P>(self, stack: P, given: Guarantees) -> Self::Done
-    where
-        P: Protocol<Provides = Datagrams<M>, Uses = U> + 'static;
-    /// One that was put together of a description.
-    fn woven(self, graph: Woven<U>) -> Self::Done;
-}
-
-fn stacked<U, D, P>(then: D, stack: P) -> D::Done
-where
-    U: Service,
-    D: Stacked<U>,
-    P: Protocol<Provides = Datagrams<M>, Uses = U> + 'static,
-{
-    then.stacked(stack, P::FACTS.gives)
-}
-
 impl Transport {
     /// Reads what the transport names, from `folder` on.
     ///
@@ -126,37 +106,39 @@ impl Transport {
         matches!(self, Transport::Artp(_))
     }
 
-    /// Puts the transport on one of the two, and does with the stack what is to be done with it.
-    pub(crate) fn over<L, D>(&self, lowers: L, seed: u64, then: D) -> D::Done
-    where
-        L: Lowers + 'static,
-        L::Uses: Speaks<M, L::Uses>,
-        D: Stacked<L::Uses>,
-    {
-        match self {
-            Transport::Udp => stacked(then, lowers.datagrams()),
-            Transport::Tcp => stacked(then, Over::new(Framed::default(), lowers.streams())),
-            Transport::Graph(described) => then.woven(described.build(lowers, seed)),
+    /// Puts the transport on its adapter.
+    pub(crate) fn over(&self, lowers: Lowers, seed: u64) -> Woven {
+        let under = |adapter| Builder::new().node("adapter", adapter);
+        let graph = match self {
+            Transport::Graph(described) => return described.build(lowers, seed),
+            Transport::Udp => under(lowers.datagrams()),
+            Transport::Tcp => {
+                under(lowers.streams()).protocol("framed", Framed::<M>::default()).over("adapter")
+            }
             Transport::Window { octets, patience } => {
                 let rules = window::Rules::new(octets.0, patience.0);
-                stacked(then, Over::new(Window::<M>::new(rules, seed), lowers.datagrams()))
+                let window = Window::<M>::new(rules, seed);
+                under(lowers.datagrams()).protocol("window", window).over("adapter")
             }
             Transport::StopAndWait { patience, tries } => {
                 let mut rules = Rules::default();
                 (rules.timeout, rules.tries_most) = (patience.0, *tries);
-                stacked(then, Over::new(StopAndWait::<M>::new(rules, seed), lowers.datagrams()))
+                let protocol = StopAndWait::<M>::new(rules, seed);
+                under(lowers.datagrams()).protocol("stop-and-wait", protocol).over("adapter")
             }
             Transport::Artp(keys) => {
                 let config = keys.config(u128::from(seed).to_be_bytes());
                 let artp = stackwright_artp::layer::<M>(config, seed);
-                stacked(then, Over::new(artp, lowers.datagrams()))
+                under(lowers.datagrams()).protocol("artp", artp).over("adapter")
             }
             #[cfg(test)]
-            Transport::Planted => {
-                let forgetful = Over::new(planted::Forgetful::default(), lowers.datagrams());
-                stacked(then, Over::new(StopAndWait::<M>::new(Rules::default(), seed), forgetful))
-            }
-        }
+            Transport::Planted => under(lowers.datagrams())
+                .protocol("forgetful", planted::Forgetful::default())
+                .over("adapter")
+                .protocol("stop-and-wait", StopAndWait::<M>::new(Rules::default(), seed))
+                .over("forgetful"),
+        };
+        graph.build().expect("each of these fits on its adapter")
     }
 
     /// As a scenario file names it.

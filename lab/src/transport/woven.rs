@@ -9,19 +9,19 @@ use std::rc::Rc;
 use serde::Deserialize;
 use stackwright::catalogue;
 use stackwright::compose::graph::{
-    Description, Erased, Flaw, Graph, Node, Parameter, ParameterKind, ParameterTable, Parameters,
+    Description, Erased, Flaw, Graph, Parameter, ParameterKind, ParameterTable, Parameters,
     ProtocolRegistry,
 };
-use stackwright::contract::words::Speaks;
+use stackwright_contract::Duration;
 use stackwright_contract::services::Datagrams;
-use stackwright_contract::{Duration, Protocol};
 use stackwright_results::Problem;
 
+use super::ground::Ground;
 use super::window::{self, Window};
-use super::{Lowers, M, Simulated};
+use super::{Lowers, M};
 
 /// A graph of datagrams.
-pub(crate) type Woven<U> = Graph<M, U, Datagrams<M>>;
+pub(crate) type Woven = Graph<M, Ground, Datagrams<M>>;
 
 /// A file, and what it describes once it was read.
 #[derive(Clone, Debug, Deserialize)]
@@ -65,8 +65,8 @@ impl Described {
                 .advise("protocols here: udp, tcp, framed, ordered, window, stop-and-wait")
         };
         let description = Description::read(&text).map_err(flawed)?;
-        let anywhere = Simulated(Ipv4Addr::LOCALHOST.into());
-        let _fits: Woven<_> = description.build(&registry(anywhere, 1)).map_err(flawed)?;
+        let anywhere = Lowers::Simulated(Ipv4Addr::LOCALHOST.into());
+        let _fits: Woven = description.build(&registry(anywhere, 1)).map_err(flawed)?;
         self.description = Some(description);
         Ok(())
     }
@@ -75,11 +75,7 @@ impl Described {
     ///
     /// # Panics
     /// Where it was not loaded.
-    pub(super) fn build<L>(&self, lowers: L, seed: u64) -> Woven<L::Uses>
-    where
-        L: Lowers + 'static,
-        L::Uses: Speaks<M, L::Uses>,
-    {
+    pub(super) fn build(&self, lowers: Lowers, seed: u64) -> Woven {
         let description = self.description.as_ref().expect("a scenario loads what it names");
         description
             .build(&registry(lowers, seed))
@@ -87,33 +83,27 @@ impl Described {
     }
 }
 
-type Made<U> = Result<Box<dyn Node<M, U>>, Flaw>;
-
-fn registry<L>(lowers: L, seed: u64) -> ProtocolRegistry<M, L::Uses>
-where
-    L: Lowers + 'static,
-    L::Uses: Speaks<M, L::Uses>,
-{
+fn registry(lowers: Lowers, seed: u64) -> ProtocolRegistry<M, Ground> {
     let lowers = Rc::new(Cell::new(Some(lowers)));
     let others = Rc::clone(&lowers);
     catalogue::registry(move || seed)
         .with("udp", "the operating system's UDP", &[], move |table| {
-            boxed(taken(&lowers, table)?.datagrams())
+            Ok(taken(&lowers, table)?.datagrams())
         })
         .with("tcp", "the operating system's TCP", &[], move |table| {
-            boxed(taken(&others, table)?.streams())
+            Ok(taken(&others, table)?.streams())
         })
         .with("window", "datagrams under a byte window", WINDOW, move |table| {
             let patience = milliseconds(table, "patience")?.unwrap_or(super::WINDOW_PATIENCE);
             let octets = table.number("octets").unwrap_or(0);
             let octets = u64::try_from(octets)
                 .map_err(|_| table.flaw("octets", "a window must not be negative".into()))?;
-            boxed(Window::<M>::new(window::Rules::new(octets, patience), seed))
+            Ok(Box::new(Erased(Window::<M>::new(window::Rules::new(octets, patience), seed))))
         })
 }
 
 /// The adapter, for the first node that asks.
-fn taken<L: Lowers>(lowers: &Cell<Option<L>>, table: &Parameters<'_>) -> Result<L, Flaw> {
+fn taken(lowers: &Cell<Option<Lowers>>, table: &Parameters<'_>) -> Result<Lowers, Flaw> {
     let _first = table.lane();
     lowers.take().ok_or_else(|| {
         table.flaw("protocol", "a transport has one adapter here, and this is a second".into())
@@ -126,14 +116,4 @@ fn milliseconds(table: &Parameters<'_>, key: &str) -> Result<Option<Duration>, F
         Ok(number @ 1..=3_600_000) => Ok(Some(Duration::from_millis(number))),
         _ => Err(table.flaw(key, format!("`{key}` must be 1 to 3600000 milliseconds"))),
     }
-}
-
-fn boxed<U, P>(protocol: P) -> Made<U>
-where
-    U: Speaks<M, U>,
-    P: Protocol + 'static,
-    P::Provides: Speaks<M, U>,
-    P::Uses: Speaks<M, U>,
-{
-    Ok(Box::new(Erased(protocol)))
 }

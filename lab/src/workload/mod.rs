@@ -28,7 +28,7 @@ pub(crate) use ends::{End, Ends, TIME_RAN_OUT};
 pub(crate) use plan::{Plan, Workload};
 pub(crate) use promises::{Broken, Counts, Promises};
 pub(crate) use server::Server;
-pub(crate) use words::{Request, Told, Working};
+pub(crate) use words::{Request, Told};
 
 use stackwright_contract::Duration;
 

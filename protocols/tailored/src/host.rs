@@ -244,6 +244,10 @@ impl<T: Tailoring> Host for TailoredHost<T> {
     const REFUSES: bool = true;
     const SPREADS: bool = true;
 
+    fn facts(&self) -> Facts {
+        Facts { gives: self.tailoring.gives(), ..Self::FACTS }
+    }
+
     #[inline]
     fn locate(header: &TailoredHeader, _: &mut T::Message) -> Result<TailoredKey, Malformed> {
         Ok(TailoredKey { ours: header.called, number: header.key })

@@ -25,6 +25,11 @@ pub trait Tailoring: 'static {
     /// What is promised to the layer above, as far as it is known when the program is compiled.
     const GIVES: Guarantees;
 
+    /// Returns what is promised to the layer above.
+    fn gives(&self) -> Guarantees {
+        Self::GIVES
+    }
+
     /// Returns what the policies need to know beyond their types.
     fn values(&self) -> &PolicyValues;
 
@@ -147,8 +152,8 @@ where
 
 /// The policies of a plan, boxed: any that a program makes while it runs.
 ///
-/// What is promised to the layer above is known only then, so a stack that needs a promise must
-/// name a configuration.
+/// What is promised to the layer above is known only then: the rule book of a graph asks it, but a
+/// stack that the compiler checks and that needs a promise must name a configuration.
 pub struct Planned<M: Message> {
     plan: Plan,
     values: PolicyValues,
@@ -178,6 +183,10 @@ impl<M: Message> Tailoring for Planned<M> {
     type Message = M;
     type Configuration = Boxed<M, TailoredHeader>;
     const GIVES: Guarantees = Guarantees::ONCE;
+
+    fn gives(&self) -> Guarantees {
+        promised(self.example.facts())
+    }
 
     fn values(&self) -> &PolicyValues {
         &self.values

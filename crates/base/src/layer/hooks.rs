@@ -61,6 +61,12 @@ pub trait Hooks: Sized + 'static {
     /// does not define another: how much may be on its way down.
     const ROOM: Credit = Credit { octets: 64 << 10, messages: 16 };
 
+    /// Returns what the rule book has to know of it: [`FACTS`](Hooks::FACTS), unless that is known
+    /// no sooner than at run time.
+    fn facts(&self) -> Facts {
+        Self::FACTS
+    }
+
     /// Returns the credit of the layer above on a new association: how much may be on its way down.
     fn first_room(&self) -> Credit {
         Self::ROOM

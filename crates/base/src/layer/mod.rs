@@ -332,6 +332,10 @@ impl<H: Hooks> Protocol for Layer<H> {
         !self.due.is_empty() || self.lowers.has_unused()
     }
 
+    fn facts(&self) -> Facts {
+        self.hooks.facts()
+    }
+
     fn may_exit(&self) -> bool {
         !self.wants_flush()
             && self.base.iter().all(|(_, link)| H::has_parted(&link.own))

@@ -29,6 +29,11 @@ pub trait Host: Sized + 'static {
     /// Its facts for the rule book of stacks.
     const FACTS: Facts;
 
+    /// Returns its facts: [`FACTS`](Host::FACTS), unless they are known no sooner than at run time.
+    fn facts(&self) -> Facts {
+        Self::FACTS
+    }
+
     /// Returns the key of a packet's association, whose front was read. The association may not
     /// exist, and the packet is not trusted.
     ///

@@ -187,6 +187,10 @@ impl<H: Host> Hooks for Associations<H> {
     const SORTS: bool = H::SORTS;
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
 
+    fn facts(&self) -> Facts {
+        self.host.facts()
+    }
+
     fn first_room(&self) -> Credit {
         Allowance::first::<H>(self.host.room())
     }

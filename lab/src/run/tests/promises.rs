@@ -1,10 +1,10 @@
 //! Promises that are given are held, and only those.
 
-use stackwright_contract::{Guarantees, Service};
+use stackwright_contract::Guarantees;
 
 use super::{scenario, two};
 use crate::run::simulated::{self, Keep};
-use crate::transport::{Simulated, Stacked, Woven};
+use crate::transport::Lowers;
 use crate::workload::Broken;
 
 const BAD: &str =
@@ -60,22 +60,13 @@ fn flows_share_their_link() {
 /// Else nothing that is held against it would mean anything.
 #[test]
 fn artp_promises_each_datagram_once() {
-    struct Given;
-    impl<U: Service + 'static> Stacked<U> for Given {
-        type Done = Guarantees;
-        fn stacked<P>(self, _stack: P, given: Guarantees) -> Guarantees {
-            given
-        }
-        fn woven(self, graph: Woven<U>) -> Guarantees {
-            graph.facts().gives
-        }
-    }
     let scenario = two(
         "profile = \"lan-1g\"",
         "{ artp = {} }",
         "{ bulk = { octets = \"1 B\", message = \"1 kB\" } }",
     );
-    let given = scenario.flows[0].transport.over(Simulated([10, 0, 0, 1].into()), 1, Given);
+    let here = Lowers::Simulated([10, 0, 0, 1].into());
+    let given = scenario.flows[0].transport.over(here, 1).facts().gives;
     assert!(
         given.has(Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guarantees::CHECKED)),
         "{given:?}"

@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
-use std::num::NonZeroU64;
 use std::rc::Rc;
 
-use stackwright_compose::Over;
+use stackwright_compose::graph::{Builder, Erased, Graph, Node};
 use stackwright_contract::services::Ended;
+use stackwright_contract::words::Speaks;
 use stackwright_contract::{Context, Duration, Handle, Instant, Protocol, Service};
 use stackwright_jis::generated::HASH;
 use stackwright_jis::generated::client::{Input, Output};
@@ -14,31 +14,12 @@ use stackwright_jis::jpeg::{BODY_MOST, PieceHead, pieces};
 use stackwright_jis::{
     ArrivedPart, CREDIT, PictureView, Replay, Shelf, VALUES, requested, watched_client,
 };
-use stackwright_policies::profile::{FixedRate, Path, PolicyValues};
-use stackwright_policies::{congestion, rate};
+use stackwright_policies::profile::{Path, Plan};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
 use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, World};
-use stackwright_tailored::configurations::Selective;
-use stackwright_tailored::{Config, Named, TailoredHost, Tailoring, layer_of};
-use stackwright_transport::configuration;
-use stackwright_wire::SingleBuffer;
+use stackwright_tailored::{Config, Planned, TailoredHost, demand, layer_of};
 
-type M = SingleBuffer;
-
-configuration! {
-    /// The phase of JIS with `dedicated(rate)`.
-    pub(super) Dedicated<M> like Selective {
-        Congestion: congestion::Absent,
-        Rate: rate::Paced,
-    }
-}
-
-configuration! {
-    /// The phase of JIS with `congestion(cubic)`.
-    pub(super) LossBased<M> like Selective {
-        Congestion: congestion::Cubic,
-    }
-}
+use crate::transport::{Ground, Grounded, M};
 
 /// How the sender chooses its rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,6 +39,33 @@ impl Sending {
             Sending::Bbr => "JIS, bbr",
             Sending::Cubic => "JIS, cubic",
         }
+    }
+
+    /// Returns the policies of the phase `image`, but for how the sender chooses its rate on this
+    /// link.
+    fn plan(self, link: &Conditions) -> Plan {
+        let rate = [link.rate.unwrap_or(u64::MAX).to_string()];
+        let bbr = [String::from("bbr")];
+        let cubic = [String::from("cubic")];
+        let (service, argument) = match self {
+            Sending::Dedicated => ("dedicated", &rate),
+            Sending::Bbr => ("congestion", &bbr),
+            Sending::Cubic => ("congestion", &cubic),
+        };
+        let (window, check) =
+            ([VALUES.bounds.window.to_string()], ["crc32c".into(), "full".into()]);
+        let services: [(&str, &[String]); 6] = [
+            ("reliable", &[]),
+            ("unordered", &[]),
+            ("selective_retransmission", &[]),
+            ("flow_control", &window),
+            (service, argument),
+            ("checksum", &check),
+        ];
+        let mut demand = demand(services).expect("they are services of this transport");
+        let round_trip = 2 * link.delay.as_nanos() as u64;
+        demand.path = Path { round_trip, packet: VALUES.path.packet, ..demand.path };
+        demand.plan().expect("they go together")
     }
 }
 
@@ -90,37 +98,17 @@ pub(super) fn fetch(
     instant: Duration,
     seed: u64,
 ) -> Figures {
-    let rate = link.rate.and_then(NonZeroU64::new);
-    let rate = rate.map(|octets| FixedRate { octets, burst: 0 });
-    let round_trip = 2 * link.delay.as_nanos() as u64;
-    let values = PolicyValues { path: Path { round_trip, ..VALUES.path }, ..VALUES };
-    match sending {
-        Sending::Bbr => {
-            over::<Named<Selective<M>>>(|| Named::new(values), link, file, instant, seed)
-        }
-        Sending::Cubic => {
-            over::<Named<LossBased<M>>>(|| Named::new(values), link, file, instant, seed)
-        }
-        Sending::Dedicated => {
-            let values = PolicyValues { rate, ..values };
-            over::<Named<Dedicated<M>>>(|| Named::new(values), link, file, instant, seed)
-        }
-    }
-}
-
-fn over<T: Tailoring<Message = M>>(
-    tailoring: impl Fn() -> T,
-    link: &Conditions,
-    file: &[u8],
-    instant: Duration,
-    seed: u64,
-) -> Figures {
+    let plan = sending.plan(link);
     let mut world = World::<M>::new(seed);
     world.network_mut().set_conditions(link.clone());
     let below = |address| {
         let config = Config { protocol: HASH, ..Config::new(u128::from(seed).to_be_bytes()) };
-        let host = TailoredHost::new(tailoring(), config);
-        Over::new(layer_of(host, seed), SimulatedDatagrams::new(address, CREDIT))
+        let planned = Planned::new(plan.clone(), &VALUES.bounds).expect("they fit this format");
+        let transport = layer_of(TailoredHost::new(planned, config), seed);
+        Builder::new()
+            .protocol("network", Grounded(SimulatedDatagrams::<M>::new(address, CREDIT)))
+            .protocol("transport", transport)
+            .over("network")
     };
     let [here, there] = [SERVER, CLIENT].map(IpAddr::from);
     let view = PictureView::default();
@@ -133,8 +121,8 @@ fn over<T: Tailoring<Message = M>>(
             noted.borrow_mut().extend(of_units.filter(PieceHead::is_of_units));
         }
     });
-    let server = world.add(here, Over::new(serving, below(here)), Serving);
-    let client = world.add(there, Over::new(asking, below(there)), Asking::default());
+    let server = world.add(here, on(below(here), serving), Serving);
+    let client = world.add(there, on(below(there), asking), Asking::default());
     let local = SocketAddr::from((SERVER, 7)).into();
     world.ask(server, RoleRequest::Listen { listener: LISTENER, local });
     let awaits =
@@ -163,6 +151,15 @@ fn over<T: Tailoring<Message = M>>(
         whole,
         psnr: psnr.map(|psnr| psnr[0]),
     }
+}
+
+/// Puts a role on its transport.
+fn on<R>(transport: Builder<M, Ground>, role: R) -> Graph<M, Ground, R::Provides>
+where
+    R: Protocol<Provides: Speaks<M, Ground>>,
+    Erased<R>: Node<M, Ground>,
+{
+    transport.protocol("role", role).over("transport").build().expect("the plan promises enough")
 }
 
 struct One(Vec<u8>);
