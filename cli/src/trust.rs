@@ -1,6 +1,5 @@
 //! TLS of a client: whether it is asked for, and whom it trusts.
 
-use std::env;
 use std::sync::Arc;
 
 use clap::Args;
@@ -66,19 +65,4 @@ fn system() -> Result<Trust, Problem> {
     } else {
         Ok(Trust::Authorities(Arc::new(roots)))
     }
-}
-
-/// Returns this command line with `--pin` behind it, to be copied into a shell.
-pub(crate) fn command_with_pin(certificate: Fingerprint) -> String {
-    let quoted = |word: String| {
-        let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=@+,%~[]".contains(letter);
-        if !word.is_empty() && word.chars().all(is_plain) {
-            word
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    };
-    let arguments = env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
-    let words: Vec<_> = std::iter::once("stackwright".into()).chain(arguments).collect();
-    format!("{} --pin {certificate}", words.join(" "))
 }

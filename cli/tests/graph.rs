@@ -2,9 +2,12 @@
 //! stacks.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
-use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Once};
 
 use serde_json::Value;
 use stackwright_programs::content::{assert_same, octets};
@@ -121,6 +124,55 @@ fn a_relay_is_a_server_on_a_client() {
     let fetched = files.join("fetched");
     say(&["get", &relay.url("file"), path(&fetched)]).succeeded();
     assert_same(&fs::read(&fetched).expect("it was fetched"), &octets(8, LENGTH));
+}
+
+/// Passes on what goes through it (CONNECT), and counts the associations.
+fn proxy() -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let (address, passed) = (listener.local_addr().expect("bound"), Arc::<AtomicUsize>::default());
+    let count = Arc::clone(&passed);
+    std::thread::spawn(move || {
+        for near in listener.incoming().map_while(Result::ok) {
+            let mut request = BufReader::new(near.try_clone().expect("a descriptor")).lines();
+            let first = request.next().expect("a request").expect("a line");
+            while request.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let to = first.split(' ').nth(1).expect("CONNECT host:port");
+            let far = TcpStream::connect(to).expect("the server");
+            count.fetch_add(1, Relaxed);
+            (&near).write_all(b"HTTP/1.1 200 OK\r\n\r\n").expect("the client waits");
+            let ends = [(&near, &far), (&far, &near)];
+            for (from, to) in ends.map(|(from, to)| (from.try_clone(), to.try_clone())) {
+                let (mut from, mut to) = (from.expect("a descriptor"), to.expect("a descriptor"));
+                std::thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Write);
+                });
+            }
+        }
+    });
+    (address, passed)
+}
+
+#[test]
+fn a_described_stack_goes_through_the_commands_proxy_or_is_refused() {
+    let (far, files) = (Scratch::new(), Scratch::new());
+    let server = serve(far.path(), &["--writable"]);
+    let stack = files.join("stack.toml");
+    let with = "top = \"copy\"\n[copy]\nover = [\"ftp client\", \"disk\"]\n[\"ftp client\"]\nover = \"proxy\"\n[proxy]\nover = \"tcp\"\n[tcp]\n[disk]\n";
+    fs::write(&stack, with).expect("a folder of ours");
+    let (address, passed) = proxy();
+    let proxy = format!("http://{address}");
+    moves(&server, &far, &["--stack", path(&stack), "--proxy", &proxy]);
+    let through = passed.load(Relaxed);
+    assert!(through >= 6, "each command has a control and a data connection: {through}");
+    // Nothing goes past a proxy that is asked for.
+    let near = files.join("near");
+    let outcome =
+        say(&["get", &server.url("file"), path(&near), "--stack", "get", "--proxy", &proxy]);
+    let outcome = outcome.exited(1);
+    let says = "no `proxy` of it takes the command's";
+    assert!(complaints(&outcome).contains(says), "{}", complaints(&outcome));
+    assert!(!near.exists() && passed.load(Relaxed) == through);
 }
 
 #[test]

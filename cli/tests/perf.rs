@@ -73,6 +73,27 @@ fn what_is_counted_is_what_was_sent() {
     }
 }
 
+/// Without a line for it here: the catalogue has one.
+#[test]
+fn a_protocol_of_the_catalogue_is_measured_by_its_name() {
+    let (_server, url) = serve("stop-and-wait://127.0.0.1:0", &[]);
+    let bulk = measure(&[&url, "--size", "1200", "--octets", "600kB"]);
+    assert_eq!((&bulk["octets"], &bulk["messages"]), (&600_000.into(), &500.into()), "{bulk}");
+    assert_eq!(bulk["transport"], "stop-and-wait");
+    let requests = measure(&[&url, "--requests", "--octets", "6400"]);
+    assert_eq!(requests["messages"], 100, "{requests}");
+    for (arguments, code, says) in [
+        // The rule book's reason.
+        (&["ordered://127.0.0.1:9"][..], 1, "`ordered` needs reliable delivery"),
+        // A file does not say all of it.
+        (&["tls://127.0.0.1:9"], 2, "the transport is unknown"),
+        (&[&url, "--packet", "500"], 2, "stop-and-wait has no --packet"),
+    ] {
+        let outcome = run(program().args(["perf", "run"]).args(arguments)).exited(code);
+        assert!(complaints(&outcome).contains(says), "{}", complaints(&outcome));
+    }
+}
+
 #[test]
 fn a_transaction_is_a_request_and_its_answer() {
     let (_server, url) = serve("transaction+xtp://127.0.0.1:0", &[]);

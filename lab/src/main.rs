@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 mod check;
+mod documents;
 mod link;
 mod measure;
 mod run;
@@ -36,6 +37,7 @@ enum Command {
     Check(check::Arguments),
     Table(table::Arguments),
     Transfer(Box<transfer::Arguments>),
+    Documents(documents::Arguments),
     /// Moved: `campaign` and `report` are programs of their own
     #[command(hide = true, alias = "report")]
     Campaign(Elsewhere),
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Command::Table(arguments) => arguments.obey().map(well),
         Command::Campaign(_) => Err(Elsewhere::problem()),
         Command::Transfer(arguments) => arguments.obey().map(well),
+        Command::Documents(arguments) => arguments.obey().map(well),
         Command::TransferStation(station) => station.run().map(well),
         Command::Station(station) => station.run().map(well),
     };

@@ -7,16 +7,16 @@ pub(crate) mod timeline;
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
+use clap::Args;
 use serde_json::json;
 use stackwright::channel::{ChannelDescription, ChannelFlaw, RadioChannel};
 
-use crate::arguments::RadioChannel as Arguments;
-use crate::described::Flawed;
+use crate::flawed::Flawed;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::say;
@@ -27,6 +27,24 @@ use timeline::Timeline;
 const DESCRIPTION_MOST: u64 = 64 << 10;
 /// How often what happened is shown.
 const LOOK: Duration = Duration::from_millis(20);
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The channel, its stations and where their TNCs listen (TOML).
+    pub(crate) file: PathBuf,
+    /// Only check the file.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Also show when a transmitter is switched on, and which station waits for the channel.
+    #[arg(short, long)]
+    pub(crate) all: bool,
+    /// At the end, draw what happened into FILE (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print JSON lines, one per frame.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Problem> {
     let description = load(&arguments.file)?;

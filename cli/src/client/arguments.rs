@@ -1,8 +1,14 @@
 //! The command line of the client's commands.
 
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::time::Duration;
+
 use clap::Args;
 
-use crate::arguments::Connection;
+use crate::quantity::{patience, rate};
+use crate::stacks::PACKET;
+use crate::trust::TlsArguments;
 
 /// How many files are copied at a time where nobody says it.
 const AT_ONCE: u16 = 4;
@@ -149,4 +155,53 @@ pub(crate) struct Shell {
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) connection: Connection,
+}
+
+#[derive(Args)]
+pub(crate) struct Connection {
+    /// Read the password from the first line of FILE instead of prompting for it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Let the server open data connections (active mode, PORT) instead of the client (PASV).
+    #[arg(long, conflicts_with = "proxy")]
+    pub(crate) active: bool,
+    /// Go through a proxy: socks5://user@host:port or http://host:port (CONNECT) [default:
+    /// ALL_PROXY].
+    ///
+    /// Its password is read from ~/.netrc. NO_PROXY names hosts that are reached directly. A stack
+    /// described in a file takes it where the file has a `proxy`.
+    #[arg(long, value_name = "URL")]
+    pub(crate) proxy: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArguments,
+    /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stack: Option<PathBuf>,
+    /// The longest packet of ARTP or XTP, in octets [default: 1472, over IPv6 1452].
+    ///
+    /// The default fits into an Ethernet frame of 1500 octets. Use less for a tunnel, more for a
+    /// local network with jumbo frames. ARTP's ends agree on the smaller value, at least 191; XTP's
+    /// each use their own, at least 256.
+    #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]
+    pub(crate) packet: Option<u16>,
+    /// Give up when the server is silent for this long, in seconds or with a unit (500ms, 2m)
+    /// [default: 60s].
+    #[arg(long, value_name = "TIME", value_parser = patience)]
+    pub(crate) timeout: Option<Duration>,
+    /// Try again up to N times when the connection of a transfer is lost, each time after twice as
+    /// long, and go on where it ended [default: 3].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=20))]
+    pub(crate) retries: Option<u32>,
+    /// Move at most this much a second, such as 200k, 2 MB/s, or 10 Mb/s (bits).
+    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "stack")]
+    pub(crate) limit_rate: Option<NonZero<u64>>,
+    /// Report events as JSON lines on standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Report nothing but failures.
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Print the FTP dialogue on standard error, without passwords.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
 }

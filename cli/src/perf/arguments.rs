@@ -7,8 +7,8 @@ use stackwright::artp::Congestion;
 
 use super::options;
 use super::place::PORT;
-use crate::arguments::PACKET;
 use crate::quantity::{duration, octets, patience};
+use crate::stacks::PACKET;
 
 /// Measure a transport between two processes: throughput, latency, associations, processor time.
 #[derive(Subcommand)]
@@ -38,7 +38,9 @@ pub(crate) struct Serve {
     /// tailored://…, or XTP with one of its services: xtp://…, stream+xtp://…,
     /// transaction+xtp://…, acknowledged+xtp://…, unacknowledged+xtp://…, bulk+xtp://…,
     /// isochronous+xtp://…; or xtp+ip://ADDR, which
-    /// has no ports and needs a right. An address alone means ARTP; port 0 picks a free port.
+    /// has no ports and needs a right. Any other name is that of a protocol which a stack file
+    /// describes alone, such as stop-and-wait://…. An address alone means ARTP; port 0 picks a free
+    /// port.
     #[arg(default_value_t = format!("artp://127.0.0.1:{PORT}"))]
     pub(crate) url: String,
     /// Run N threads, each with its own stack and socket at the same address.
@@ -62,7 +64,8 @@ pub(crate) struct Run {
     /// The address of `stackwright perf serve`: artp://host:port, udp://…, tcp://…,
     /// ordered+artp://…, tailored://…, xtp://…, stream+xtp://…, transaction+xtp://… (with
     /// --requests), acknowledged+xtp://…, unacknowledged+xtp://…, bulk+xtp://…,
-    /// isochronous+xtp://… or xtp+ip://host.
+    /// isochronous+xtp://… or xtp+ip://host; or a protocol that a stack file describes, such as
+    /// stop-and-wait://….
     pub(crate) url: String,
     /// Length of a message, at least 16 octets [default: 10kB; 64 with --requests or
     /// --associations].

@@ -300,7 +300,9 @@ macro_rules! configuration {
     ) => {
         $crate::configuration! {
             $(#[$doc])*
-            $vis $Name<$M> { $($Slot: $crate::configuration!(@written $Slot $Base<$M>; $written)),* }
+            $vis $Name<$M> {
+                $($Slot: $crate::configuration!(@written $Slot $Base<$M>; $written)),*
+            }
             $(with $Membership)?
         }
         // What is written names slots, and nothing else.

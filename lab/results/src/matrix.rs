@@ -1,10 +1,14 @@
 //! A group with two axes as a matrix for the terminal: the share of the limit, a block for each
 //! contestant, as many side by side as a line has room for.
 
+use anstyle::{AnsiColor, Style};
+
 use crate::outcome::{Axes, Column, Row};
 use crate::quantity::step;
 use crate::say;
-use crate::terminal::{BAD, BOLD};
+
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// How many columns a line has.
 const WIDTH: usize = 100;

@@ -2,16 +2,14 @@
 
 use anstyle::{AnsiColor, Style};
 
-use crate::matrix;
+use crate::matrix::{self, BAD, BOLD};
 use crate::outcome::{Comparison, Detail, Outcome, Row};
 use crate::quantity::{digits, quantity};
 use crate::say;
 use crate::sentence::{falls_short, sentences};
 use crate::verdict::Verdict;
 
-pub(super) const BOLD: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
-pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
 const DOUBT: Style = AnsiColor::Yellow.on_default();
 
 /// Prints all groups, then what they say.

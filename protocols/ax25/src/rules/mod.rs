@@ -266,7 +266,7 @@ struct Head {
     control: Option<ControlField>,
 }
 
-/// Octets that are read of a frame that would leave: its head, and what may be recognised behind it.
+/// Octets that are read of a frame that would leave: its head, and what is recognised behind it.
 const READ_MOST: usize = HEAD_MOST + 300;
 
 impl Head {

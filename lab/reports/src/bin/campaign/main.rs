@@ -1,5 +1,5 @@
-//! The `campaign` program: many cells of one file, each a command with a seed that makes one result, run
-//! here or anywhere.
+//! The `campaign` program: many cells of one file, each a command with a seed that makes one
+//! result, run here or anywhere.
 //!
 //! | file | what |
 //! | --- | --- |

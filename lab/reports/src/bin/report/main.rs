@@ -1,5 +1,5 @@
-//! The `report` program: one self-contained page with all results, of tables and of campaigns, and a
-//! picture of the ratios.
+//! The `report` program: one self-contained page with all results, of tables and of campaigns, and
+//! a picture of the ratios.
 #![deny(unsafe_code)]
 
 mod campaign;

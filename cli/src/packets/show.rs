@@ -7,8 +7,8 @@ use stackwright::wire::capture::PacketDirection;
 use stackwright::wire::syntax::Found;
 use stackwright::wire::{Dissection, Field};
 
+use super::capture::Packet;
 use super::layers::Layers;
-use super::packets::Packet;
 use crate::printable::Printable;
 
 /// How much of a payload is shown: rows of hexadecimal, lines of text, characters of a line.

@@ -6,19 +6,18 @@ use std::path::Path;
 
 use stackwright_spec::{Compiled, Diagnostic, DiagnosticCode, PhasePlan, Severity, compile};
 
-use super::arguments::Role;
 use super::phases::planned;
 use crate::problem::Problem;
 
 /// A protocol in a file.
-pub(super) struct Source {
-    pub(super) text: String,
-    pub(super) compiled: Compiled,
+pub(crate) struct Source {
+    pub(crate) text: String,
+    pub(crate) compiled: Compiled,
 }
 
 impl Source {
     /// Compiles a file; what is wrong or doubtful goes to the standard error.
-    pub(super) fn load(path: &Path) -> Result<Self, Problem> {
+    pub(crate) fn load(path: &Path) -> Result<Self, Problem> {
         let text = read(path)?;
         match compile(&text) {
             Ok(compiled) => {
@@ -34,11 +33,11 @@ impl Source {
         }
     }
 
-    /// Returns the number of a role.
-    pub(super) fn role(&self, of: &Role) -> Result<usize, Problem> {
-        let Some(name) = &of.role else { return Ok(0) };
+    /// Returns the number of the role of that name, or of the first one.
+    pub(crate) fn role(&self, name: Option<&str>) -> Result<usize, Problem> {
+        let Some(name) = name else { return Ok(0) };
         let mut roles = self.compiled.program.roles.iter();
-        roles.position(|role| role.name == *name).ok_or_else(|| Problem::Unfit {
+        roles.position(|role| role.name == name).ok_or_else(|| Problem::Unfit {
             what: format!("--role {name}"),
             why: "the protocol has no role of this name; `stackwright spec check` lists them",
         })
@@ -60,12 +59,12 @@ fn unplanned(phase: &PhasePlan) -> Option<Diagnostic> {
     })
 }
 
-pub(super) fn read(path: &Path) -> Result<String, Problem> {
+pub(crate) fn read(path: &Path) -> Result<String, Problem> {
     fs::read_to_string(path).map_err(|why| Problem::Path { path: path.to_owned(), why })
 }
 
 /// Shows what is wrong, and counts it.
-pub(super) fn refused(path: &Path, text: &str, told: &[Diagnostic]) -> Problem {
+pub(crate) fn refused(path: &Path, text: &str, told: &[Diagnostic]) -> Problem {
     show(path, text, told);
     let mistakes = told.iter().filter(|one| one.severity == Severity::Error).count();
     Problem::Specification { path: path.to_owned(), mistakes }
