@@ -48,11 +48,6 @@ fn a_cell_is_measured_and_kept() {
         command.ends_with("table product-line --cell timers/100 --quick --seed 7"),
         "{command}"
     );
-    // The report takes it, alone as it is.
-    let results = file.parent().expect("its folder");
-    run(lab(&["report"]).arg(results).arg("--into").arg(folder.path())).succeeded();
-    let page = fs::read_to_string(folder.join("report.html")).expect("the page");
-    assert!(page.contains("timing wheel / simple"));
 }
 
 #[test]
@@ -157,7 +152,10 @@ fn nonsense_is_told_what_there_is() {
     let into = ["table", "map", "--quick", "--into"];
     let said = complaints(&run(lab(&into).arg(folder.join("file/below"))).exited(1));
     assert!(said.contains("cannot write") && said.contains("--into"), "{said}");
-    run(lab(&["report"]).arg(folder.join("nowhere"))).exited(1);
+    for moved in ["report", "campaign"] {
+        let said = complaints(&run(&mut lab(&[moved, "--summary", "file"])).exited(2));
+        assert!(said.contains("stackwright-reports"), "{said}");
+    }
 }
 
 #[test]

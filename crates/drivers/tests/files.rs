@@ -15,6 +15,8 @@ mod crossing;
 mod digests;
 #[path = "files/listing.rs"]
 mod listing;
+#[path = "files/names.rs"]
+mod names;
 #[path = "files/parts.rs"]
 mod parts;
 #[path = "files/spliced.rs"]

@@ -5,9 +5,7 @@ mod experiments;
 mod page;
 
 use clap::Args;
-
-use crate::problem::Problem;
-use crate::say::say;
+use stackwright_results::{Problem, say};
 
 /// Print the page of the five documents: what of them is where, and how to repeat each experiment
 ///

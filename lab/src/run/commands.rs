@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use stackwright_results::{Problem, say};
 use stackwright_simulator::Profile;
 
 use super::both::both;
@@ -15,8 +16,6 @@ use super::simulated::{self, Keep};
 use super::sweep::{Mishap, sweep};
 use super::{real, written};
 use crate::measure::Stop;
-use crate::problem::Problem;
-use crate::say::say;
 use crate::scenario::{self, Scenario};
 
 /// A scenario file, and values to override.

@@ -3,15 +3,15 @@
 use std::thread;
 
 use stackwright_contract::Duration;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Figure, Row};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::{Conditions, Queue};
 
-use super::outcome::{Axes, Figure, Row};
 use super::transports::{Contest, Ends, Measured, Programs, Rival, Serving, Work, seconds};
-use super::verdict::Target;
 use super::{About, Cells, Table};
 use crate::link::Veth;
 use crate::measure::{Contestant, Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// The table.
 pub(crate) struct Artp;

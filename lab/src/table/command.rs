@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use stackwright_results::outcome::Outcome;
+use stackwright_results::{Problem, picture, print, replace, say, try_out};
 
 use super::run::{Run, run};
-use super::terminal::print;
-use super::{Table, keep, outcome::Outcome, tables};
+use super::{Table, tables};
 use crate::measure::{Effort, Stop};
-use crate::problem::Problem;
-use crate::say::say;
 
 /// Measure a comparison table: Stackwright, other programs, and published figures side by side
 ///
@@ -111,7 +110,7 @@ impl Arguments {
             }
             // The other tables may still be measured.
             if let (true, Err(problem)) = (several, &ended) {
-                problem.tell();
+                problem.tell("lab");
                 failed.push(table.about().name);
             }
         }
@@ -134,14 +133,14 @@ impl Arguments {
             Some(cell) => self.into.join(format!("{}.json", cell.replace('/', "-"))),
             None => self.into.join(format!("{name}.json")),
         });
-        let keep = |outcome: &Outcome| keep::replace(&file, &json(outcome)?);
+        let keep = |outcome: &Outcome| replace(&file, &json(outcome)?);
         let asked = Run {
             effort: self.effort(),
             cell: self.cell.clone(),
             seed: self.seed,
             stop: stop.clone(),
         };
-        keep::try_out(&file)?;
+        try_out(&file)?;
         let (outcome, ended) = run(table, &asked, &keep)?;
         // What was measured before is worth more than nothing.
         if outcome.rows.is_empty() {
@@ -149,7 +148,7 @@ impl Arguments {
         }
         keep(&outcome)?;
         if self.cell.is_none() {
-            keep::replace(&file.with_extension("svg"), &super::draw::picture(&outcome)?)?;
+            replace(&file.with_extension("svg"), &picture(&outcome)?)?;
         }
         if !self.json {
             print(&outcome);

@@ -4,16 +4,16 @@ use std::io::Write as _;
 use std::thread;
 use std::time::Duration;
 
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Column, Row, Sample};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::{Conditions, Queue};
 
-use super::outcome::{Axes, Column, Row, Sample};
 use super::parallel::all;
 use super::transports::{Ends, Programs, Rival, Work};
-use super::verdict::Target;
 use super::{About, Cells, Table};
 use crate::link;
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 use crate::run::{self, Keep};
 use crate::scenario::Scenario;
 
@@ -163,7 +163,7 @@ impl Cells for Sharing {
 /// A row without columns.
 fn row(cell: &Cell) -> Row {
     let place = if cell.real { "real sockets" } else { "simulated" };
-    let rate = super::quantity::step(cell.rate as f64);
+    let rate = stackwright_results::step(cell.rate as f64);
     let (path, group) = match cell.pair {
         Pair::Bbr => (String::new(), format!("BBR beside CUBIC, {place}, {rate}bit/s, 100 ms")),
         Pair::Alike => {

@@ -2,14 +2,14 @@
 
 use stackwright_artp::Congestion;
 use stackwright_contract::Duration;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::{Conditions, Loss, Queue};
 
-use super::outcome::{Axes, Row};
 use super::transports::{Contest, Ends, Programs, Rival, Work};
-use super::verdict::Target;
 use super::{About, Cells, Table};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// The table.
 pub(crate) struct Losses;

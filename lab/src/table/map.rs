@@ -6,12 +6,12 @@ use std::time::Instant;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use stackwright_base::map::{self, Cached, Chained, Key, Map as _, Open};
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Figure, Row};
+use stackwright_results::verdict::Target;
 
-use super::outcome::{Axes, Figure, Row};
-use super::verdict::Target;
 use super::{About, Cells, Table};
 use crate::measure::{Contestant, Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// The buckets of the thesis' map.
 const BUCKETS: usize = 101;

@@ -3,8 +3,9 @@
 use std::sync::Mutex;
 use std::thread;
 
+use stackwright_results::Problem;
+
 use crate::measure::Stop;
-use crate::problem::Problem;
 
 /// Runs all of them on so many threads; the results are in the order of the runs. There are none
 /// where somebody asked for the end.

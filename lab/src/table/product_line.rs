@@ -4,12 +4,12 @@ mod echo;
 mod timers;
 
 use stackwright_base::{opening, session};
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row};
 use stackwright_wire::{BufferTree, Message, SingleBuffer};
 
-use super::outcome::{Axes, Row};
 use super::{About, Cells, Table};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// What both kinds of work keep for an association.
 struct Counted;

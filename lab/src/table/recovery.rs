@@ -7,15 +7,15 @@ use stackwright::xtp::header::XtpPacket;
 use stackwright::xtp::services::{Connection, context};
 use stackwright::xtp::{Config, ContextKey};
 use stackwright_contract::{Duration, Participant};
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Column, Row, Sample};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::{Conditions, Loss};
 use stackwright_trial::Trial;
 use stackwright_trial::setting::M;
 
-use super::outcome::{Axes, Column, Row, Sample};
-use super::verdict::Target;
 use super::{About, Cells, Table};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// The table.
 pub(crate) struct Recovery;

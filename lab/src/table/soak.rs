@@ -4,12 +4,13 @@
 mod held;
 mod slope;
 
-use super::outcome::{Axes, Column, Row, Sample};
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Column, Row, Sample};
+use stackwright_results::verdict::Target;
+
 use super::transports::{Ends, Programs, Rival, Serving, Work};
-use super::verdict::Target;
 use super::{About, Cells, Table};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 use held::{Watched, fill, watch};
 use slope::Slope;
 

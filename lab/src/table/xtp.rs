@@ -1,14 +1,14 @@
 //! XTP beside the kernel's TCP and UDP, by the length of messages.
 
 use stackwright_contract::Duration;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Figure, Row};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::{Conditions, Queue};
 
-use super::outcome::{Axes, Figure, Row};
 use super::transports::{Contest, Ends, Programs, Rival, Work, seconds};
-use super::verdict::Target;
 use super::{About, Cells, Table};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// The table.
 pub(crate) struct Xtp;

@@ -20,13 +20,12 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use stackwright_artp::Congestion;
+use stackwright_results::{Problem, say};
 use stackwright_simulator::{LinkDescription, OctetCount, Profile};
 
 pub(crate) use station::Station;
 
 use crate::link::Counts;
-use crate::problem::Problem;
-use crate::say::say;
 use processes::Outcome;
 use work::Work;
 

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde::{Serialize, de::DeserializeOwned};
+use stackwright_results::Problem;
 use stackwright_simulator::Profile;
 
 use super::station::Told;
 use super::work::Work;
 use crate::link::{Report, Side, Wire};
-use crate::problem::Problem;
 
 /// What came of a transfer.
 #[derive(Serialize, Debug)]

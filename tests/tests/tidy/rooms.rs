@@ -13,16 +13,16 @@ const FLOORS: &[&[&str]] = &[
     &["wire"],
     &["contract"],
     &["base", "role"],
-    &["transport"],
+    &["generated", "transport"],
     &["policies"],
     &["compose"],
     &["simulator", "toys"],
     &["drivers", "trial"],
     &["endpoint"],
     &["protocols"],
-    &["conformance", "stackwright"],
+    &["conformance", "results", "stackwright"],
     &["parts"],
-    &["cli", "lab"],
+    &["cli", "lab", "reports"],
 ];
 
 /// How many top-level modules of a crate stand in circles; it may only become less.

@@ -2,8 +2,8 @@
 
 use stackwright_spec::{Interpreter, Stimulus, Value};
 
-use crate::abro::abro::{Event, Host, State, Together, Variables, step};
 use crate::{Interpreted, compiled};
+use stackwright_generated::plain::abro::abro::{Event, Host, State, Together, Variables, step};
 
 #[derive(Default)]
 struct Counting {

@@ -2,9 +2,11 @@
 
 use stackwright_spec::{Interpreter, Stimulus, Value};
 
-use crate::jis::client::{self, Event, State, Variables};
-use crate::jis::{BlocksHead, EndHead, Kind, RefusedHead, ReqHead, TableHead};
 use crate::{Interpreted, Log, compiled, signal};
+use stackwright_generated::plain::jis::client::{self, Event, State, Variables};
+use stackwright_generated::plain::jis::{
+    BlocksHead, EndHead, Kind, RefusedHead, ReqHead, TableHead,
+};
 
 struct Client {
     log: Log,

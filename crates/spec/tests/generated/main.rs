@@ -1,49 +1,16 @@
-//! Programs that were generated are fresh, and do what the table does.
+//! Programs that were generated do what the table does.
 
 mod abro_runs;
 mod jis_runs;
 mod stop_and_wait_runs;
 
-#[rustfmt::skip]
-mod abro;
-#[rustfmt::skip]
-#[allow(dead_code, reason = "its server is not run here")]
-mod jis;
-#[rustfmt::skip]
-#[allow(dead_code, reason = "not all tables are looked at here")]
-mod stop_and_wait;
-
-use std::path::PathBuf;
-
-use stackwright_spec::{Compiled, RoleHost, RustForm, Value, compile, rust};
+use stackwright_spec::{Compiled, RoleHost, Value, compile};
 
 /// What a role did, in words.
 type Log = Vec<String>;
 
 fn compiled(text: &str) -> Compiled {
     compile(text).expect("it compiles")
-}
-
-/// `UPDATE=1` writes the program anew.
-fn is_fresh(text: &str, file: &str, committed: &str) {
-    let compiled = compiled(text);
-    let written =
-        rust(&compiled.program, &compiled.automata, RustForm::Plain).expect("it is short");
-    if std::env::var_os("UPDATE").is_some() {
-        let path: PathBuf =
-            [env!("CARGO_MANIFEST_DIR"), "tests", "generated", file].iter().collect();
-        std::fs::write(path, &written).expect("it is written");
-        return;
-    }
-    assert_eq!(written, committed, "{file}: UPDATE=1 generates it anew");
-}
-
-#[test]
-fn programs_are_fresh() {
-    is_fresh(include_str!("../sources/abro.protocol"), "abro.rs", include_str!("abro.rs"));
-    is_fresh(include_str!("../sources/jis.protocol"), "jis.rs", include_str!("jis.rs"));
-    let source = include_str!("../sources/stop-and-wait.protocol");
-    is_fresh(source, "stop_and_wait.rs", include_str!("stop_and_wait.rs"));
 }
 
 /// The interpreter's host: logs, and answers as it is told.

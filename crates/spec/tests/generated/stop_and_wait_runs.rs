@@ -2,8 +2,8 @@
 
 use stackwright_spec::{Interpreter, Stimulus, Value};
 
-use crate::stop_and_wait::{AckHead, DataHead, receiver, sender};
 use crate::{Interpreted, Log, compiled, signal};
+use stackwright_generated::plain::stop_and_wait::{AckHead, DataHead, receiver, sender};
 
 #[derive(Default)]
 struct Logging {

@@ -491,19 +491,3 @@ fn part_at_once(view: &View, window: u64) -> u64 {
     let parts = (view.rtt.smoothed / MILLISECOND).max(4);
     (window / parts).min(GATHER_MOST)
 }
-
-/// The octets of the longest block of the pool that holds a packet of the engine's own.
-const BLOCK_MOST: usize = 4096;
-
-impl<M: Message> Memory<M> {
-    /// Makes the header that was written a packet of its own.
-    fn packet(&self) -> M {
-        let (start, end) = (self.headroom, self.headroom + self.header.len());
-        // A long block for a short packet would be held as long as that waits.
-        let takes = (end..=BLOCK_MOST).contains(&self.pool.block());
-        let block = if takes { Some(self.pool.take()) } else { self.pool.again(end) };
-        let Some(mut block) = block else { return M::with_headroom(self.headroom, &self.header) };
-        block[start..end].copy_from_slice(&self.header);
-        M::from_block(block, start, end)
-    }
-}

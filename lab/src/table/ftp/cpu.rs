@@ -6,6 +6,9 @@ use std::time::Duration;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use stackwright_programs::processes::eventually;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row};
+use stackwright_results::verdict::Target;
 
 use super::clients::{CLIENTS, Client, take_away, timed};
 use super::ground::{Ground, VSFTPD};
@@ -15,9 +18,6 @@ use super::task::pairs;
 use super::wires::{FAST, LOOPBACK, WIRES};
 use super::{size, strangers};
 use crate::measure::{Contestant, Course, Effort, Limit};
-use crate::problem::Problem;
-use crate::table::outcome::{Axes, Row};
-use crate::table::verdict::Target;
 use crate::table::{About, Cells, Table};
 
 /// The table.

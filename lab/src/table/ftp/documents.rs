@@ -1,6 +1,6 @@
 //! The documents' numbers for file transfer.
 
-use crate::table::outcome::Figure;
+use stackwright_results::outcome::Figure;
 
 /// Where the numbers of [`latency`] and the others are from.
 pub(super) const LATENCY: &str =

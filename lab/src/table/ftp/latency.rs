@@ -1,15 +1,15 @@
 //! E4: how long a file takes, from the start of the program to its end.
 
 use stackwright_programs::processes::find;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row};
+use stackwright_results::verdict::Target;
 
 use super::ground::Ground;
 use super::task::Task;
 use super::wires::{WIRES, has_time, limit};
 use super::{documents, size, sizes, strangers};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
-use crate::table::outcome::{Axes, Row};
-use crate::table::verdict::Target;
 use crate::table::{About, Cells, Table};
 
 /// The table.

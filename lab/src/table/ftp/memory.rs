@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use stackwright_programs::control::Control;
 use stackwright_programs::processes::eventually;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row};
+use stackwright_results::verdict::Target;
 
 use super::clients::{CLIENTS, Client, take_away};
 use super::ground::{Ground, OURS, VSFTPD, servers};
@@ -13,9 +16,6 @@ use super::latency::needs_vsftpd;
 use super::wires::LOOPBACK;
 use super::{documents, size, strangers};
 use crate::measure::{Contestant, Course, Effort, Limit};
-use crate::problem::Problem;
-use crate::table::outcome::{Axes, Row};
-use crate::table::verdict::Target;
 use crate::table::{About, Cells, Table};
 
 /// Clients are looked at while they fetch files of these sizes: what they hold shall not grow.

@@ -1,14 +1,15 @@
 //! E5: how fast a file travels, to and fro.
 
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row};
+use stackwright_results::verdict::Target;
+
 use super::ground::Ground;
 use super::latency::{needs_vsftpd, parts};
 use super::task::Task;
 use super::wires::{WIRES, has_time, limit};
 use super::{documents, sizes, strangers};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
-use crate::table::outcome::{Axes, Row};
-use crate::table::verdict::Target;
 use crate::table::{About, Cells, Table};
 
 /// The table.

@@ -2,14 +2,14 @@
 
 use stackwright_programs::picture::Picture;
 use stackwright_programs::statistics::{median, quantile};
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Column, Row};
+use stackwright_results::verdict::Target;
 
 use super::adus::FULL;
 use super::fetching::{BBR, CUBIC, FAR_RATE, Gallery, OURS, far, link};
 use crate::link::check_rights;
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
-use crate::table::outcome::{Axes, Column, Row};
-use crate::table::verdict::Target;
 use crate::table::{About, Cells, Table};
 
 /// The table.

@@ -4,15 +4,15 @@ use std::thread;
 
 use stackwright_contract::Duration;
 use stackwright_programs::picture::Picture;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Column, Row, Sample};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::{Conditions, Loss, Queue};
 
 use super::adus::{self, FULL};
 use super::simulated::{Figures, Sending, fetch};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
-use crate::table::outcome::{Axes, Column, Row, Sample};
 use crate::table::parallel::all;
-use crate::table::verdict::Target;
 use crate::table::{About, Cells, Table};
 
 /// The table.

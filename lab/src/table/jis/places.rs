@@ -3,15 +3,15 @@
 use std::cell::RefCell;
 
 use stackwright_programs::picture::Picture;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Figure, Row};
+use stackwright_results::verdict::Target;
 
 use super::adus::{FULL, HEAD};
 use super::fetching::{BBR, CUBIC, FAR_RATE, Gallery, OURS, far, link};
 use crate::link::{self as links, Veth};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
-use crate::table::outcome::{Axes, Figure, Row};
 use crate::table::transports::Ends;
-use crate::table::verdict::Target;
 use crate::table::{About, Cells, Table};
 
 /// The table.

@@ -2,11 +2,12 @@
 
 use std::fs;
 
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Column, Figure, Row, Sample};
+use stackwright_results::verdict::Target;
+
 use super::programs::{self, BY_HAND, LAYER, SERVER, SMOLTCP, TAILORED, TCP, TCP_SERVER};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
-use crate::table::outcome::{Axes, Column, Figure, Row, Sample};
-use crate::table::verdict::Target;
 use crate::table::{About, Cells, Table};
 
 /// The table.

@@ -4,15 +4,15 @@
 use std::cell::RefCell;
 use std::hint::black_box;
 
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Figure, Row};
+use stackwright_results::verdict::Target;
 use stackwright_wire::check::Cxor;
 use stackwright_wire::stages::{ByteSwap, Stage, XorMask, copy_through, in_place};
 
-use super::super::outcome::{Axes, Figure, Row};
-use super::super::verdict::Target;
 use super::super::{About, Cells, Table};
 use super::pieces::{Cache, Pieces};
 use crate::measure::{Contestant, Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// What a sample goes through, in octets.
 const OCTETS: usize = 32 << 20;

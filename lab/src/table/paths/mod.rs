@@ -18,14 +18,15 @@ mod steps;
 
 use std::thread;
 
-use super::outcome::{Axes, Column, Row, Sample};
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Column, Row, Sample};
+use stackwright_results::verdict::Target;
+
 use super::parallel;
 use super::transports::Programs;
-use super::verdict::Target;
 use super::{About, Cells, Table};
 use crate::link;
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 use bars::Bars;
 use cell::Cell;
 use real::Contestant;

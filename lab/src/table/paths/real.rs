@@ -4,12 +4,12 @@ use std::io::Write as _;
 use std::thread;
 use std::time::Duration;
 
+use stackwright_results::Problem;
 use stackwright_simulator::{Conditions, Loss, Queue};
 
 use super::cell::{Cell, MESSAGE, MTU, TCP_PAYLOAD};
 use super::simulated::{Figures, Transfer};
 use crate::measure::Stop;
-use crate::problem::Problem;
 use crate::run;
 use crate::scenario::Scenario;
 use crate::table::transports::{Ends, Programs, Rival, Work};

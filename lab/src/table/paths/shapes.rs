@@ -3,14 +3,14 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Column, Row, Sample};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::{LinkDescription, Profile};
 
 use crate::link::Wire;
 use crate::measure::{Course, Effort};
-use crate::problem::Problem;
-use crate::table::outcome::{Column, Row, Sample};
 use crate::table::transports::{Ends, Programs, Rival, Work};
-use crate::table::verdict::Target;
 
 /// A path, and for how long it is used.
 pub(super) struct Shape {

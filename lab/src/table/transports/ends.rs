@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::Command;
 
+use stackwright_results::Problem;
 use stackwright_simulator::Conditions;
 
 use crate::link::{Report, Side, Veth, Wire};
-use crate::problem::Problem;
 
 /// Two ends, and what is between them.
 pub(crate) enum Ends {

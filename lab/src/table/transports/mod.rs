@@ -20,12 +20,13 @@ pub(super) use measured::Measured;
 pub(super) use programs::Programs;
 pub(super) use rival::{Rival, Serving, Work};
 
-use super::outcome::{Axes, Row};
-use super::verdict::Target;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row};
+use stackwright_results::verdict::Target;
+
 use super::{About, Cells, Table};
 use crate::link::Veth;
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// The table.
 pub(crate) struct Transports;

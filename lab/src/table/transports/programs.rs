@@ -6,9 +6,8 @@ use std::process::{Command, Stdio};
 
 use stackwright_programs::processes::stackwright;
 use stackwright_programs::scratch::Scratch;
+use stackwright_results::{Problem, source};
 
-use crate::measure::source;
-use crate::problem::Problem;
 use crate::table::ftp::program;
 
 /// Where they are.

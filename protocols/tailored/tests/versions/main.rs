@@ -1,24 +1,19 @@
 //! Two versions of a protocol, generated from their texts: the newer one accepts the older one.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 
 use stackwright_compose::Over;
 use stackwright_contract::services::{Credit, Ended};
 use stackwright_contract::{Context, Duration, Handle};
+use stackwright_generated::contract::{meter_1 as old, meter_2 as new};
 use stackwright_policies::profile::{Bounds, PolicyValues};
 use stackwright_role::{RoleIndication, RoleLayer, RolePart, RoleRequest};
 use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, World};
-use stackwright_spec::{Compiled, Conclusion, RustForm, compile, explore_mixed, hash, rust};
+use stackwright_spec::{Conclusion, compile, explore_mixed, hash};
 use stackwright_tailored::configurations::AnyOrder;
 use stackwright_tailored::header::ReasonCode;
 use stackwright_tailored::{Config, Layer, Named, layer};
 use stackwright_wire::SingleBuffer;
-
-#[rustfmt::skip]
-mod new;
-#[rustfmt::skip]
-mod old;
 
 type M = SingleBuffer;
 type Below = Over<Layer<Named<AnyOrder<M>>>, SimulatedDatagrams<M>>;
@@ -150,35 +145,15 @@ fn a_newer_client_is_refused_by_a_server_that_does_not_and_both_hashes_are_told(
     assert!(!met.noted.is_empty() && met.noted.iter().all(|what| what.contains(&says)));
 }
 
-const TEXTS: [(&str, &str, &str); 2] = [
-    ("old.rs", include_str!("old.protocol"), include_str!("old.rs")),
-    ("new.rs", include_str!("new.protocol"), include_str!("new.rs")),
+const TEXTS: [&str; 2] = [
+    include_str!("../../../../crates/spec/tests/sources/meter-1.protocol"),
+    include_str!("../../../../crates/spec/tests/sources/meter-2.protocol"),
 ];
 
-fn compiled(text: &str) -> Compiled {
-    compile(text).expect("it compiles")
-}
-
-/// `UPDATE=1` writes the modules anew.
-#[test]
-fn modules_are_fresh() {
-    for (file, text, committed) in TEXTS {
-        let Compiled { program, automata, .. } = compiled(text);
-        let written = rust(&program, &automata, RustForm::Contract).expect("it is short");
-        if std::env::var_os("UPDATE").is_some() {
-            let path: PathBuf =
-                [env!("CARGO_MANIFEST_DIR"), "tests", "versions", file].iter().collect();
-            std::fs::write(path, &written).expect("it is written");
-            continue;
-        }
-        assert_eq!(written, committed, "{file}: UPDATE=1 generates it anew");
-    }
-}
-
-/// As `spec check new.protocol --with old.protocol` does.
+/// As `spec check meter-2.protocol --with meter-1.protocol` does.
 #[test]
 fn what_is_accepted_is_understood() {
-    let [old, new] = TEXTS.map(|(_, text, _)| compiled(text));
+    let [old, new] = TEXTS.map(|text| compile(text).expect("it compiles"));
     assert_eq!(new.program.accepts, [hash(&old.program, &old.automata)]);
     let found = explore_mixed(&new, &old).expect("it is small");
     assert!(!found.is_empty() && found.iter().all(|one| one.conclusion == Conclusion::Holds));
