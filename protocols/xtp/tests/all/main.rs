@@ -1,0 +1,9 @@
+//! All tests of the crate, in one binary: a module for each subject.
+
+mod attacks;
+mod multicast;
+mod rates;
+mod services;
+mod sockets;
+mod talks;
+mod xtp36r;
