@@ -1,7 +1,9 @@
 //! What `ls` shows of what servers send.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::Stdio;
+use std::thread;
 
 use stackwright_programs::control::Control;
 use stackwright_programs::processes::Running;
@@ -67,6 +69,19 @@ fn nothing_a_server_says_reaches_a_terminal_as_it_is() {
 /// Every message of the client, with every word of a server in it.
 #[test]
 fn no_message_of_the_client_has_what_a_terminal_acts_on() {
+    let here = Scratch::new();
+    std::fs::write(here.join("own"), "content").expect("a folder of ours");
+    let own = here.join("own");
+    // Each verb is refused once, in evil words.
+    for refused in
+        ["", "USER", "PASS", "CWD", "LIST", "EPSV", "RETR", "STOR", "DELE", "MKD", "RNFR"]
+    {
+        refuses_in_evil_words(refused, &own);
+    }
+}
+
+/// Runs every command with a server that refuses one verb.
+fn refuses_in_evil_words(refused: &str, own: &Path) {
     let evil = "evil\x1b[2J\x1b]0;owned\x07\u{9b}31m\u{202e}\u{2066}\u{7f}name";
     let raw = |octets: &[u8]| {
         String::from_utf8_lossy(octets).chars().any(|letter| {
@@ -77,44 +92,42 @@ fn no_message_of_the_client_has_what_a_terminal_acts_on() {
         "-rw-r--r-- 1 u g 5 Jan 15 08:00 {evil}\r\ndrwxr-xr-x 2 u g 5 Jan 15 08:00 d{evil}\r\n\
          lrwxrwxrwx 1 u g 5 Jan 15 08:00 l -> {evil}\r\n{evil} is no line\r\n"
     );
-    let here = Scratch::new();
-    std::fs::write(here.join("own"), "content").expect("a folder of ours");
-    let own = here.join("own");
-    // Each verb is refused once, in evil words.
-    for refused in
-        ["", "USER", "PASS", "CWD", "LIST", "EPSV", "RETR", "STOR", "DELE", "MKD", "RNFR"]
-    {
-        let mut script = Script::sending(&listing);
-        script.greeting = Some(format!("220-{evil}\r\n220 {evil}\r\n").into_bytes());
-        script.final_reply = Some(format!("226 {evil}\r\n").into_bytes());
-        if !refused.is_empty() {
-            script = script.reply(refused, format!("550-{evil}\r\n550 {evil}\r\n"));
-        }
-        let server = Fake::start(script);
-        let (folder, file) = (server.url(""), server.url("f"));
-        let target = Scratch::new();
-        let commands = [
-            vec!["ls", &folder],
-            vec!["ls", "--long", &folder],
-            vec!["get", "--retries", "0", &file, path(target.path())],
-            vec!["get", "--retries", "0", &folder, path(target.path())],
-            vec!["mirror", "--retries", "0", &folder, path(target.path())],
-            vec!["put", "--retries", "0", path(&own), &file],
-            vec!["rm", &file],
-            vec!["mkdir", &file],
-            vec!["mv", &file, "other"],
-        ];
-        for command in &commands {
-            for options in [&[][..], &["--verbose"], &["--json"]] {
-                let told = say(&[&command[..], options].concat());
-                let shown = told.text() + &complaints(&told);
-                assert!(
-                    !raw(&told.output) && !raw(&told.complaints),
-                    "{command:?} {options:?}, {refused} refused: {shown:?}"
-                );
-            }
-        }
+    let mut script = Script::sending(&listing);
+    script.greeting = Some(format!("220-{evil}\r\n220 {evil}\r\n").into_bytes());
+    script.final_reply = Some(format!("226 {evil}\r\n").into_bytes());
+    if !refused.is_empty() {
+        script = script.reply(refused, format!("550-{evil}\r\n550 {evil}\r\n"));
     }
+    let server = Fake::start(script);
+    let (folder, file) = (server.url(""), server.url("f"));
+    let target = Scratch::new();
+    let commands = [
+        vec!["ls", &folder],
+        vec!["ls", "--long", &folder],
+        vec!["get", "--retries", "0", &file, path(target.path())],
+        vec!["get", "--retries", "0", &folder, path(target.path())],
+        vec!["mirror", "--retries", "0", &folder, path(target.path())],
+        vec!["put", "--retries", "0", path(own), &file],
+        vec!["rm", &file],
+        vec!["mkdir", &file],
+        vec!["mv", &file, "other"],
+    ];
+    let tells = |command: &[&str]| {
+        for options in [&[][..], &["--verbose"], &["--json"]] {
+            let told = say(&[command, options].concat());
+            let shown = told.text() + &complaints(&told);
+            assert!(
+                !raw(&told.output) && !raw(&told.complaints),
+                "{command:?} {options:?}, {refused} refused: {shown:?}"
+            );
+        }
+    };
+    // At the same time, since a login that was refused is tried again after a second.
+    thread::scope(|scope| {
+        for command in &commands {
+            scope.spawn(|| tells(command));
+        }
+    });
 }
 
 /// Whatever a client says, in each message of a server: requests, names that are there, users.
