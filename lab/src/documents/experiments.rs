@@ -211,7 +211,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         subject: "lifetimes where clocks differ",
         source: "ARTP report, not measured",
         theirs: "–",
-        command: Some("cargo test -p stackwright-artp --test engine clocks"),
+        command: Some("cargo test -p stackwright-artp --test all clocks"),
         ours: "expired datagrams are dropped with clocks an hour apart that drift",
     },
 ];

@@ -69,8 +69,8 @@ impl Table for Artp {
         keys
     }
 
-    fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        Ok(Box::new(Links { programs: Programs::new(notes)? }))
+    fn open(&self, _: &[String], _: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+        Ok(Box::new(Links { programs: Programs::new()? }))
     }
 }
 

@@ -53,7 +53,7 @@ impl Table for Losses {
 
     fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
         notes.push(format!("ARTP's congestion control is {} here.", congestion()));
-        Ok(Box::new(Links { programs: Programs::new(notes)? }))
+        Ok(Box::new(Links { programs: Programs::new()? }))
     }
 }
 

@@ -63,8 +63,8 @@ impl Table for Xtp {
         chosen.map(|(place, size)| format!("{place}/{size}")).collect()
     }
 
-    fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        Ok(Box::new(Measuring { programs: Programs::new(notes)? }))
+    fn open(&self, _: &[String], _: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+        Ok(Box::new(Measuring { programs: Programs::new()? }))
     }
 }
 

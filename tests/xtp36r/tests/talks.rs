@@ -1,6 +1,6 @@
 //! XTP 3.6 reconstructed: what a Connection promises is kept on bad links, over the end of its
-//! numbers, too. `SEEDS=20000 cargo test --release -p stackwright-xtp36r` tries 20 000
-//! seeds of each test.
+//! numbers, too. `SEEDS=60 cargo test --release -p stackwright-xtp36r` tries 18 000 seeds of
+//! each test.
 
 use stackwright_contract::Participant;
 use stackwright_policies::{acknowledgement, recovery};

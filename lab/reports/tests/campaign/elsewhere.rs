@@ -6,7 +6,7 @@ use std::process::Command;
 
 use yaml_rust2::{Yaml, YamlLoader};
 
-use crate::setting::{Said, Setting, ours};
+use crate::campaign::setting::{Said, Setting, ours};
 
 const RECORDS: &str = r#"echo $1 >> ran; echo $1 > "$2""#;
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::setting::Setting;
+use crate::campaign::setting::Setting;
 
 /// The words that are kept of the cell with seed 1 of a sweep whose other cells are fine.
 #[track_caller]

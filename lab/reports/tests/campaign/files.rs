@@ -1,6 +1,6 @@
 //! Files that are refused: where, why, and what was probably meant.
 
-use crate::setting::Setting;
+use crate::campaign::setting::Setting;
 
 const GOOD: &str = "[[sweep]]\nname = \"s\"\nrun = [\"run\", \"{seed}\", \"{loss}\"]\nseeds = { first = 1, last = 3 }\n\
                     values = { loss = [0, 0.5] }\n";

@@ -1,6 +1,6 @@
 //! Cells that end well: each runs once, and the results are joined.
 
-use crate::setting::{Setting, ours};
+use crate::campaign::setting::{Setting, ours};
 
 /// Writes down that it ran, and a result.
 const RECORDS: &str =

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
-use crate::setting::{Said, Setting};
+use crate::campaign::setting::{Said, Setting};
 
 /// Waits until `done`, which `lab` shall bring about before it ends. How long that takes is the
 /// machine's affair.

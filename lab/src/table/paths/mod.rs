@@ -127,7 +127,7 @@ impl Table for Paths {
             );
         }
         let compared = real.into_iter().filter_map(Cell::parse).collect();
-        let programs = Some(Programs::new(notes)?);
+        let programs = Some(Programs::new()?);
         Ok(Box::new(Measuring { programs, compared, measured: Vec::new() }))
     }
 }

@@ -60,8 +60,8 @@ impl Table for Transports {
         places.flat_map(|place| WORK.map(|work| format!("{place}/{work}"))).collect()
     }
 
-    fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        Ok(Box::new(Side { programs: Programs::new(notes)? }))
+    fn open(&self, _: &[String], _: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+        Ok(Box::new(Side { programs: Programs::new()? }))
     }
 }
 
