@@ -72,7 +72,7 @@ impl<T: Transfer<Message = M>> Above<T> {
         let credit = Credit { octets: ROOM, messages: if T::MESSAGES { 4 } else { 0 } };
         if what < 64 && self.names.len() < ASSOCIATIONS_MOST {
             let association = self.names.name(Named::Early { up: credit });
-            return Some(match self.listener.filter(|_| what % 2 == 0) {
+            return Some(match self.listener.filter(|_| what.is_multiple_of(2)) {
                 Some(listener) => AssociationRequest::Await { listener, association, credit },
                 None => {
                     let remote = Participant::from(([10, 0, 0, 2 + what % 4], 7));
