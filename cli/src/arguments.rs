@@ -19,23 +19,30 @@ use crate::serve::Serve;
 use crate::spec::Spec;
 use crate::station::Station;
 
-const EXIT_CODES: &str = "\
+const AFTER_HELP: &str = "\
 Exit codes:
   0    done
-  1    failed; the message says why
-  2    the command line is wrong or asks for something unsafe
-  3    the host is not found, or nobody answers there
-  4    refused: the password, the certificate, or the right to do it
-  5    what arrived is not what was sent
-  6    it took too long
+  1    failed; the message gives the reason
+  2    the command line is wrong, or asks for something unsafe
+  3    the host is unknown or unreachable
+  4    refused: the password, the certificate, or the permission
+  5    damaged: the received octets are not those that were sent
+  6    timed out
   7    the connection was lost
-  130  interrupted; what arrived is kept, hidden, and the same command goes on there
-Of several files, the highest code counts.";
+  8    not decided: a property of `spec check` has too many cases
+  130  interrupted; the received part is kept, hidden, and the same command resumes there
+Of several files, the highest code counts.
+
+Examples:
+  stackwright demo
+  stackwright serve ~/pub
+  stackwright get ftp://127.0.0.1:2121/paper.pdf
+  stackwright perf run artp://192.0.2.7:4330";
 
 /// Transfer files by FTP over TCP, ARTP or XTP, measure transports, inspect protocol stacks and
 /// captures.
 #[derive(Parser)]
-#[command(name = "stackwright", version, after_help = EXIT_CODES, arg_required_else_help = true)]
+#[command(name = "stackwright", version, after_help = AFTER_HELP, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -46,8 +53,8 @@ pub(crate) struct Arguments {
 // number of commands.
 #[command(defer = true)]
 pub(crate) enum Command {
-    /// Transfer 64 MB between a server and a client on this machine, and check every octet; takes
-    /// seconds. `demo radio` sends a text between two radio stations, without a radio.
+    /// Transfer 64 MB between a server and a client on this machine, and check every octet, in
+    /// seconds; `demo radio` sends a text between two radio stations, without a radio.
     Demo(Demo),
     /// Serve a folder by FTP, by default read-only and to this machine only.
     Serve(Serve),
@@ -59,7 +66,7 @@ pub(crate) enum Command {
     Ls(Ls),
     /// Write files to standard output.
     Cat(Cat),
-    /// Make a folder like another, on a server or here.
+    /// Synchronise a folder with another, from a server or to it.
     Mirror(Mirror),
     /// Remove files and folders on a server.
     Rm(Rm),
@@ -67,43 +74,42 @@ pub(crate) enum Command {
     Mkdir(Mkdir),
     /// Rename a file or folder on a server.
     Mv(Mv),
-    /// Work on a server interactively: list, go, copy, remove, with history and completion.
+    /// Work on a server interactively, with history and completion.
     Shell(Shell),
-    /// Keep addresses under names: NAME:path then stands for one.
+    /// Give names to addresses: NAME:path then stands for one.
     #[command(subcommand)]
     Bookmark(Bookmark),
     /// Measure a transport between two processes: throughput, latency, associations, processor
     /// time.
     #[command(subcommand)]
     Perf(Perf),
-    /// Explain what a stack guarantees and why it is accepted or refused, or which policies a
-    /// protocol uses.
+    /// Explain the guarantees of a stack, and why it is accepted or refused; or the policies of a
+    /// protocol.
     Explain(Explain),
-    /// Draw a stack.
+    /// Draw a stack as text, or for Graphviz.
     Draw(Draw),
     /// List the features of generated bases and their valid selections.
     Features(Features),
-    /// Run a radio channel without radios: each station of it has a TNC that programs reach by KISS
-    /// over TCP.
+    /// Run a radio channel without radios: programs reach the TNC of each station by KISS over TCP.
     Channel(channel::Arguments),
-    /// Show what a radio's TNC hears, frame by frame; nothing is transmitted.
+    /// Show the frames that a radio's TNC receives; transmits nothing.
     Monitor(Monitor),
     /// Run a packet radio station: programs share its links (AGW) and its TNC (KISS).
     Station(Station),
-    /// Call a station by radio: a terminal on an AX.25 link, through a TNC.
+    /// Call a station by radio, as a terminal on an AX.25 link through a TNC.
     Connect(Connect),
     /// Decode the packets of a capture (pcapng or pcap), header by header.
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
     Dissector(Dissector),
-    /// Serve and fetch pictures: JPEGs whose pieces arrive in any order (JIS).
+    /// Serve and fetch JPEG pictures whose pieces arrive in any order (JIS).
     #[command(subcommand)]
     Jis(Jis),
     /// Compile protocols from a specification: check, draw, generate, run.
     #[command(subcommand)]
     Spec(Spec),
-    /// Print the completions of a shell: source <(stackwright completions bash).
+    /// Print completions for a shell.
     Completions(Completions),
-    /// Write the manual pages into a folder, one for each command.
+    /// Write manual pages into a folder, one for each command.
     Manual(Manual),
 }

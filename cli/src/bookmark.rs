@@ -11,7 +11,7 @@ use crate::report::say;
 #[derive(Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Bookmark {
-    /// Keep an address under a name, of letters, digits, - and _.
+    /// Give a name, of letters, digits, - and _, to an address.
     Add {
         /// The name, at least two characters.
         name: String,

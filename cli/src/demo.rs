@@ -37,11 +37,15 @@ const PERF: Duration = Duration::from_millis(700);
 const LOOPBACK: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright demo
+  stackwright demo radio --svg air.svg")]
 pub(crate) struct Demo {
-    /// What is shown.
+    /// The demonstration.
     #[arg(value_enum, default_value_t = Show::Files)]
     pub(crate) show: Show,
-    /// Draw what happened on the air into FILE (SVG).
+    /// Draw the time line of the radio channel into FILE (SVG).
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }
@@ -51,7 +55,7 @@ pub(crate) struct Demo {
 pub(crate) enum Show {
     /// A file over every stack of the program.
     Files,
-    /// A text between two radio stations, on a channel that this program is.
+    /// A text between two radio stations, on a simulated channel.
     Radio,
 }
 

@@ -13,11 +13,14 @@ use crate::packets::{self, Form, Packets};
 use crate::problem::Problem;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright dissect capture.pcapng
+  stackwright dissect capture.pcapng --port 5000=artp")]
 pub(crate) struct Dissect {
     /// The capture, from Wireshark, tcpdump or a recorder in a stack.
     pub(crate) file: PathBuf,
-    /// The protocol of the payloads [default: named by the interface's description, or known by its
-    /// UDP port].
+    /// The protocol of the payloads [default: from the interface's description or the UDP port].
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) above: Option<String>,
     /// The protocol at a UDP port, such as --port 5000=artp; may be repeated.

@@ -15,6 +15,10 @@ use crate::report::say;
 const WALK: &str = include_str!("dissector/walk.lua");
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright dissector artp > artp.lua
+  wireshark -X lua_script:artp.lua capture.pcapng")]
 pub(crate) struct Dissector {
     /// The protocol, such as artp.
     ///

@@ -21,16 +21,22 @@ use crate::report::say;
 use crate::stacks::Message;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright explain get-tls
+  stackwright explain artp
+  stackwright explain tailored --with \"reliable; ordered; flow_control(256)\"")]
 pub(crate) struct Explain {
     /// A stack file, a built-in stack (get, put, ls, serve, get-artp, serve-artp, get-xtp,
     /// serve-xtp, radio, radio-hub), or a protocol such as artp.
     ///
-    /// For a protocol, its policies and the reason for each. Without an argument, the format of
-    /// stack files.
+    /// A protocol is explained by its policies and the reason for each. Without an argument, the
+    /// format of stack files is explained.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: Option<PathBuf>,
-    /// For tailored: the services, "reliable; ordered; flow_control(256)", or NAME.protocol, whose
-    /// phases name them. Which policies meet them, and why; or what to write instead.
+    /// For tailored: the services, such as "reliable; ordered; flow_control(256)", or a file
+    /// NAME.protocol whose phases name them. Prints the policies that meet them, with reasons, or a
+    /// correction.
     #[arg(long, value_name = "SERVICES|FILE", requires = "stack")]
     pub(crate) with: Option<String>,
     /// Print JSON.
@@ -39,12 +45,16 @@ pub(crate) struct Explain {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright draw serve
+  stackwright draw get --dot | dot -Tsvg > get.svg")]
 pub(crate) struct Draw {
     /// A stack file, or a built-in stack: get, put, ls, serve, get-artp, serve-artp, get-xtp,
     /// serve-xtp, radio, radio-hub.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: PathBuf,
-    /// Print Graphviz input: stackwright draw get --dot | dot -Tsvg.
+    /// Print Graphviz input.
     #[arg(long)]
     pub(crate) dot: bool,
 }

@@ -11,6 +11,10 @@ use crate::problem::Problem;
 use crate::report::say;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright features
+  stackwright features \"events: Simple, opening: ActivePassive\"")]
 pub(crate) struct Features {
     /// A selection to complete and validate, such as "events: Simple, opening: ActivePassive".
     pub(crate) specification: Option<String>,

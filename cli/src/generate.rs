@@ -8,6 +8,9 @@ use clap::{Args, Command};
 use crate::problem::Problem;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  source <(stackwright completions bash)")]
 pub(crate) struct Completions {
     /// The shell.
     #[arg(value_enum)]
@@ -15,6 +18,9 @@ pub(crate) struct Completions {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright manual ~/.local/share/man/man1")]
 pub(crate) struct Manual {
     /// The folder, such as ~/.local/share/man/man1.
     pub(crate) folder: PathBuf,

@@ -25,14 +25,18 @@ use crate::tnc::{TncAddress, TncFrames, state_of_tnc};
 const ROOM: Credit = Credit { octets: 64 << 10, messages: 64 };
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright monitor tcp://127.0.0.1:8001
+  stackwright monitor 'serial:///dev/ttyUSB0?baud=9600' -w heard.pcapng")]
 pub(crate) struct Monitor {
     /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
     /// pty:PATH for a terminal that is made there. Without a TNC, frames go over UDP to another
     /// station: axudp://host:10093, received at ?local=10093.
     ///
-    /// While the TNC is not there, it is tried again and again.
+    /// An unreachable TNC is retried.
     pub(crate) line: String,
-    /// Write the frames into FILE, too, for Wireshark (pcapng).
+    /// Also write the frames into FILE for Wireshark (pcapng).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
     /// Print every header with its fields.

@@ -346,7 +346,7 @@ impl Problem {
                 "write tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or pty:PATH for a terminal that is made there"
             }
             Problem::Station(_) => {
-                "`stackwright station --check FILE` reads it again; the README has an example"
+                "`stackwright station --check FILE` reads it again; docs/radio.md has an example"
             }
             Problem::NoCall => "write --call MYCALL, with the call sign of your licence",
             Problem::Call { .. } => "write it as in N0AAA or N0AAA-7",
@@ -363,7 +363,7 @@ impl Problem {
                 "call again; other stations or noise may have been in the way"
             }
             Problem::Channel(_) => {
-                "`stackwright channel FILE --check` reads it again; the README has an example"
+                "`stackwright channel FILE --check` reads it again; docs/radio-without-a-radio.md has an example"
             }
             Problem::Proxy { .. } => "write socks5://host:port or http://user@host:port",
             Problem::Identity { .. } => {

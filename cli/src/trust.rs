@@ -13,14 +13,14 @@ use crate::remote::{Below, Remote};
 
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct TlsArguments {
-    /// Encrypt with TLS (AUTH TLS); a server that cannot is refused. It must show a certificate
+    /// Encrypt with TLS (AUTH TLS), and refuse a server that does not. Its certificate must be one
     /// that this system trusts, or that of --pin.
     ///
     /// ftps://… is encrypted without this option, from the start and at port 990.
     #[arg(long)]
     pub(crate) tls: bool,
-    /// Encrypt, and trust the certificate with this SHA-256 fingerprint alone, such as `stackwright
-    /// serve --tls` shows it, whatever name and issuer it states.
+    /// Encrypt, and trust only the certificate with this SHA-256 fingerprint, as `stackwright serve
+    /// --tls` shows it, whatever its name and issuer.
     #[arg(long, value_name = "SHA256")]
     pub(crate) pin: Option<Fingerprint>,
 }

@@ -21,6 +21,10 @@ use stackwright_results::Problem;
 /// Compare transports on modelled links: scenarios, measurements, and tables.
 #[derive(Parser, Debug)]
 #[command(name = "lab", version)]
+#[command(after_help = "\
+Examples:
+  lab run lab/scenarios/geo.toml
+  lab table transports --quick")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -29,16 +29,20 @@ const DESCRIPTION_MOST: u64 = 64 << 10;
 const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright channel air.toml
+  stackwright channel air.toml --check")]
 pub(crate) struct Arguments {
-    /// The channel, its stations and where their TNCs listen (TOML).
+    /// The channel, its stations and the addresses of their TNCs (TOML).
     pub(crate) file: PathBuf,
     /// Only check the file.
     #[arg(long)]
     pub(crate) check: bool,
-    /// Also show when a transmitter is switched on, and which station waits for the channel.
+    /// Show also when a transmitter is keyed up, and which station waits for the channel.
     #[arg(short, long)]
     pub(crate) all: bool,
-    /// At the end, draw what happened into FILE (SVG).
+    /// At the end, draw the time line into FILE (SVG).
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     /// Print JSON lines, one per frame.

@@ -27,12 +27,18 @@ use stackwright_drivers::Driver;
 use crate::call::{other_call, own_call};
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
+use crate::quantity::air_rate;
 use crate::stacks::{self, Message};
 use crate::tnc::{TncAddress, TncFrames};
 use terminal::Terminal;
 use tnc::Tnc;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright connect N0BBB-1 tcp://127.0.0.1:8001 --call N0AAA
+  stackwright connect N0BBB-1 serial:///dev/ttyUSB0 --call N0AAA --via RELAY-1
+  stackwright connect N0BBB-1 tcp://127.0.0.1:8001 --call N0AAA --answer > received.txt")]
 pub(crate) struct Connect {
     /// The call sign of the station to call, such as N0BBB-1.
     #[arg(value_name = "CALL")]
@@ -44,24 +50,23 @@ pub(crate) struct Connect {
     /// Your call sign; nothing is transmitted without one.
     #[arg(long, value_name = "MYCALL")]
     pub(crate) call: Option<String>,
-    /// Wait until CALL calls, in place of calling it. Other stations are turned away.
+    /// Wait for the call of CALL instead of calling. Other stations are refused.
     #[arg(long, conflicts_with = "via")]
     pub(crate) answer: bool,
-    /// The digipeaters between, in order.
+    /// The digipeaters on the way, in order.
     #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
     pub(crate) via: Vec<String>,
-    /// The rate on the air, in bit/s; timers follow from it.
-    #[arg(long, value_name = "BIT/S", default_value_t = 1200)]
-    #[arg(value_parser = clap::value_parser!(u32).range(50..))]
+    /// The rate on the air in bit/s, such as 1200 or '9.6 kb/s'; timers depend on it.
+    #[arg(long, value_name = "RATE", default_value_t = 1200, value_parser = air_rate)]
     pub(crate) rate: u32,
-    /// The port of the TNC, where it has several radios.
+    /// The port of a TNC with several radios.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u8).range(0..16))]
     pub(crate) port: u8,
     /// The version of AX.25 [default: try 2.2, fall back to 2.0].
     #[arg(long, value_enum)]
     pub(crate) version: Option<Ax25Version>,
-    /// Show what the layers drop and tell.
+    /// Show events, and packets that a layer drops.
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
@@ -69,7 +74,7 @@ pub(crate) struct Connect {
 /// A version of AX.25.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Ax25Version {
-    /// For stations that do not answer to newer frames.
+    /// For stations that do not answer newer frames.
     #[value(name = "2.0")]
     V20,
     /// Without falling back.

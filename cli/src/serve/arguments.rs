@@ -12,13 +12,19 @@ use crate::stacks::PACKET;
 
 #[derive(Args)]
 #[command(group = ArgGroup::new("encrypted").multiple(true))]
+#[command(after_help = "\
+Examples:
+  stackwright serve ~/pub
+  stackwright serve ~/pub --writable --user anna --listen 0.0.0.0:2121
+  stackwright serve ~/pub --tls
+  stackwright serve ~/pub --artp=0.0.0.0:4330")]
 pub(crate) struct Serve {
     /// The folder to serve; clients cannot leave it.
     pub(crate) folder: PathBuf,
     /// Listen at this address [default: 127.0.0.1:2121]; may be repeated. Port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Vec<SocketAddr>,
-    /// Listen at this address for clients that begin with TLS (ftps://ADDR:PORT/); may be repeated.
+    /// Listen at this address for implicit TLS (ftps://ADDR:PORT/); may be repeated.
     #[arg(long, value_name = "ADDR:PORT", group = "encrypted", conflicts_with_all = ["artp", "xtp", "stack"])]
     pub(crate) listen_tls: Vec<SocketAddr>,
     /// Serve over ARTP instead of TCP, at this UDP address [default: 127.0.0.1:4330]; may be
@@ -37,8 +43,8 @@ pub(crate) struct Serve {
     /// Serve over XTP instead of TCP, at this UDP address [default: 127.0.0.1:4360]; may be
     /// repeated.
     ///
-    /// Clients use ftp+xtp://ADDR:PORT/. XTP has no congestion control: use it where the network is
-    /// yours.
+    /// Clients use ftp+xtp://ADDR:PORT/. XTP has no congestion control: use it on networks of your
+    /// own.
     #[arg(
         long,
         value_name = "ADDR:PORT",
@@ -68,14 +74,14 @@ pub(crate) struct Serve {
     #[arg(long, requires = "user")]
     pub(crate) anonymous: bool,
     /// Let clients open data connections (PASV, EPSV) to these ports only: those that a firewall
-    /// in front of this machine lets through.
+    /// forwards.
     #[arg(long, value_name = "FROM-TO", value_parser = ports, conflicts_with_all = ["artp", "xtp"])]
     pub(crate) passive_ports: Option<RangeInclusive<u16>>,
-    /// Tell clients to open data connections to this IPv4 address: that of a router that translates
-    /// addresses, or of a container's host. It must forward the ports of --passive-ports.
+    /// Announce this IPv4 address for data connections: that of a NAT router, or of a container's
+    /// host. It must forward the ports of --passive-ports.
     #[arg(long, value_name = "ADDR", conflicts_with_all = ["artp", "xtp"])]
     pub(crate) public_address: Option<Ipv4Addr>,
-    /// Encrypt with TLS where a client asks for it (AUTH TLS); --tls=required refuses all others.
+    /// Encrypt with TLS when a client asks for it (AUTH TLS); --tls=required refuses other clients.
     ///
     /// The certificate is made on the first run, and kept; clients pin the fingerprint that is
     /// shown.
@@ -96,8 +102,8 @@ pub(crate) struct Serve {
     /// The certificate's private key, in a PEM file.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub(crate) key: Option<PathBuf>,
-    /// Which encrypted data connections are refused, because another client may have opened them:
-    /// those that do not resume the TLS session of their control connection.
+    /// Refuse encrypted data connections that do not resume the TLS session of their control
+    /// connection: another client may have opened them.
     #[arg(long, value_enum, value_name = "HOW", requires = "encrypted")]
     pub(crate) session_reuse: Option<ReuseWish>,
     /// Serve at most N clients at once [default: 1000].
@@ -106,14 +112,14 @@ pub(crate) struct Serve {
     /// Serve at most N of them from one address (one /64 of IPv6) [default: 200].
     #[arg(long, value_name = "N")]
     pub(crate) sessions_per_address: Option<usize>,
-    /// End sessions that are silent, and transfers that stand still, for TIME (such as 900 or 15m)
-    /// [default: 5m].
+    /// Idle timeout of sessions and of transfers without progress, such as 900 or 15m [default:
+    /// 5m].
     #[arg(long, value_name = "TIME", value_parser = patience)]
     pub(crate) idle: Option<Duration>,
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,
-    /// Confirm uploads before they are on the disk: faster, but a power failure may lose them.
+    /// Confirm uploads before they reach the disk: faster, but a power failure may lose them.
     #[arg(long)]
     pub(crate) no_sync: bool,
     /// Report events as JSON lines on standard output.
@@ -134,7 +140,7 @@ fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
     }
 }
 
-/// Whom TLS is for.
+/// Which clients use TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TlsWish {
     /// For clients that ask for it.
@@ -148,7 +154,7 @@ pub(crate) enum TlsWish {
 pub(crate) enum ReuseWish {
     /// Always. Some clients never do.
     Require,
-    /// Where an earlier one of the client did (the default).
+    /// Once an earlier connection of the client has resumed (the default).
     Prefer,
     /// Never.
     Off,

@@ -38,16 +38,21 @@ const LOOK: Duration = Duration::from_millis(500);
 const END_WITHIN: Duration = Duration::from_secs(12);
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright station station.toml --check
+  stackwright station station.toml --dry-run
+  stackwright station station.toml")]
 pub(crate) struct Station {
-    /// The station's file, in TOML: call sign, TNC, and what programs are offered.
+    /// The station's file, in TOML: call sign, TNCs, and services for programs.
     pub(crate) file: PathBuf,
     /// Only check the file.
     #[arg(long)]
     pub(crate) check: bool,
-    /// Transmit nothing; show what would be transmitted, and how long it would take on the air.
+    /// Transmit nothing; show the frames instead, with their air time.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Show what the layers drop, too.
+    /// Show transmitted frames, and packets that a layer drops.
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }

@@ -24,6 +24,8 @@ use crate::{Handle, Mirror, Names};
 pub struct Arrivals<L, A, N = ()> {
     given: N,
     names: Mirror<Named<L, A>>,
+    /// How many names have ever waited.
+    turns: u64,
 }
 
 /// What a name stood for.
@@ -49,13 +51,23 @@ enum Named<L, A> {
 #[derive(Debug)]
 struct Listening<L> {
     what: L,
-    /// The names that wait, the first is the next, each with its first credit upward.
-    awaited: VecDeque<(Handle, Credit)>,
+    /// The first is the next.
+    awaited: VecDeque<Awaited>,
+}
+
+/// A name that waits.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
+    name: Handle,
+    /// The first upward.
+    credit: Credit,
+    /// Before that of all that began to wait later, at any listener.
+    turn: u64,
 }
 
 impl<L, A, N: Default> Default for Arrivals<L, A, N> {
     fn default() -> Self {
-        Arrivals { given: N::default(), names: Mirror::new() }
+        Arrivals { given: N::default(), names: Mirror::new(), turns: 0 }
     }
 }
 
@@ -85,6 +97,11 @@ impl<L, A, N> Arrivals<L, A, N> {
     /// Returns whether the name has not had its last word.
     pub fn lives(&self, name: Handle) -> bool {
         self.names.get(name).is_some()
+    }
+
+    /// Returns the listener at which a name waits.
+    pub fn waits_at(&self, name: Handle) -> Option<Handle> {
+        if let Named::Awaited(listener) = self.names.get(name)? { Some(*listener) } else { None }
     }
 
     /// Returns how many names wait at a listener.
@@ -135,8 +152,10 @@ impl<L, A, N> Arrivals<L, A, N> {
 
     /// Lets `name` wait at `listener`; returns whether it is one.
     fn wait(&mut self, listener: Handle, name: Handle, credit: Credit) -> bool {
+        let turn = self.turns;
         let Some(listening) = self.listening_mut(listener) else { return false };
-        listening.awaited.push_back((name, credit));
+        listening.awaited.push_back(Awaited { name, credit, turn });
+        self.turns += 1;
         self.names.insert(name, Named::Awaited(listener));
         true
     }
@@ -144,7 +163,7 @@ impl<L, A, N> Arrivals<L, A, N> {
     /// Takes `name` out of those that wait at its listener.
     fn wait_no_more(&mut self, listener: Handle, name: Handle) {
         if let Some(Listening { awaited, .. }) = self.listening_mut(listener)
-            && let Some(place) = awaited.iter().position(|(waits, _)| *waits == name)
+            && let Some(place) = awaited.iter().position(|waits| waits.name == name)
         {
             awaited.remove(place);
         }
@@ -155,7 +174,7 @@ impl<L, A, N> Arrivals<L, A, N> {
 impl<L, A> Arrivals<L, A> {
     /// Makes an empty table.
     pub const fn new() -> Self {
-        Arrivals { given: (), names: Mirror::new() }
+        Arrivals { given: (), names: Mirror::new(), turns: 0 }
     }
 
     /// Takes over the name of a listener.
@@ -178,9 +197,16 @@ impl<L, A> Arrivals<L, A> {
     /// Takes the name that has waited longest at `listener`, and its credit. It is the caller's to
     /// [open](Self::open), or to end.
     pub fn arrive(&mut self, listener: Handle) -> Option<(Handle, Credit)> {
-        let (name, credit) = self.listening_mut(listener)?.awaited.pop_front()?;
+        let Awaited { name, credit, .. } = self.listening_mut(listener)?.awaited.pop_front()?;
         self.names.remove(name);
         Some((name, credit))
+    }
+
+    /// Does the same where an arrival is for any of these listeners.
+    pub fn arrive_at_any(&mut self, listeners: &[Handle]) -> Option<(Handle, Credit)> {
+        let turn = |at: &Handle| Some((self.listening(*at)?.awaited.front()?.turn, *at));
+        let (_, listener) = listeners.iter().filter_map(turn).min()?;
+        self.arrive(listener)
     }
 
     /// Takes over the name of what is opened, or has arrived.
@@ -209,8 +235,8 @@ impl<L, A> Arrivals<L, A> {
             }
             (Some(Named::Open(_)) | None, why) => (VecDeque::new(), why),
         };
-        waiting.iter().for_each(|(waits, _)| drop(self.names.remove(*waits)));
-        let all = waiting.into_iter().map(|(waits, _)| waits).chain(last);
+        waiting.iter().for_each(|waits| drop(self.names.remove(waits.name)));
+        let all = waiting.into_iter().map(|waits| waits.name).chain(last);
         all.map(move |name| AssociationIndication::Ended { name, why })
     }
 }
@@ -247,11 +273,6 @@ impl<L, A> Arrivals<L, A, Names<()>> {
     /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.given.is_empty()
-    }
-
-    /// Returns the listener at which a name waits.
-    pub fn waits_at(&self, name: Handle) -> Option<Handle> {
-        if let Named::Awaited(listener) = self.names.get(name)? { Some(*listener) } else { None }
     }
 
     /// An arrival took `name`. Returns its listener; `None` for a name that did not wait.

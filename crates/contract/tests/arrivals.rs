@@ -60,6 +60,20 @@ fn arrivals_take_the_names_in_the_order_in_which_they_wait() {
 }
 
 #[test]
+fn an_arrival_at_any_of_several_listeners_takes_the_name_that_has_waited_longest() {
+    let mut answers = Answers::new();
+    let listeners = [0, 1, 2].map(name);
+    listeners.into_iter().for_each(|listener| answers.listen(listener, 7));
+    for (at, index) in [(1, 3), (0, 4), (1, 5), (0, 6)] {
+        expect(&mut answers, name(at), name(index), 10);
+    }
+    end(&mut answers, name(4), Ended::Finished);
+    let arrivals = std::iter::from_fn(|| answers.arrive_at_any(&listeners));
+    let taken: Vec<_> = arrivals.map(|(name, _)| name).collect();
+    assert_eq!(taken, [3, 5, 6].map(name));
+}
+
+#[test]
 fn names_that_wait_end_with_their_listener_and_open_ones_stay() {
     let mut answers = Answers::new();
     answers.listen(name(0), 7);

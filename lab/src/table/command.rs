@@ -15,6 +15,11 @@ use crate::measure::{Effort, Stop};
 /// The results are written as NAME.json and NAME.svg. An interrupted table keeps its measurements,
 /// marked as partial.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lab table --list
+  lab table all --quick
+  lab table paths --cell sim/10M/100ms/1%/q1")]
 pub(crate) struct Arguments {
     /// The name of the table, or all
     #[arg(required_unless_present = "list")]

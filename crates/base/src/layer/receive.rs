@@ -9,7 +9,7 @@ use stackwright_contract::{Context, Duration, Handle, Outlet, Participant, Party
 use stackwright_wire::Message as _;
 
 use super::strangers::STRANGE_LEAST;
-use super::{Arrival, Awaiting, Envelope as _, Hooks, Layer, ListenKey, MessageOf, Origin};
+use super::{Arrival, Envelope as _, Hooks, Layer, ListenKey, MessageOf, Origin};
 use crate::opening::Enabled as _;
 
 /// Why a message is dropped whose header cannot be read.
@@ -32,7 +32,7 @@ impl<H: Hooks> Layer<H> {
             let Some(enabled) = self.base.enabled().get_mut(&(lower, key.clone())) else {
                 continue;
             };
-            for name in &enabled.names {
+            for name in enabled.iter() {
                 out.indicate(AssociationIndication::Listening { listener: *name, local });
             }
         }
@@ -265,12 +265,11 @@ impl<H: Hooks> Layer<H> {
         if displaces {
             self.displace(cx, Duration::ZERO, out);
         }
-        let Awaiting { association: name, credit, .. } =
-            self.base.enabled().get_mut(&listen_key)?.awaiting.pop_front()?;
+        let listeners = self.base.enabled().get_mut(&listen_key)?;
+        let (name, credit) = self.arrivals.arrive_at_any(listeners)?;
         if let Some(below) = self.lowers.listener(listen_key.0) {
             below.wanted -= 1;
         }
-        self.awaited.remove(name);
         let key = H::key(header);
         let link = self.link(cx, name, &key, (lower, remote), Origin::Arrived, credit);
         if let Err(why) = self.install(name, key, link) {
@@ -351,7 +350,8 @@ impl<H: Hooks> Layer<H> {
         // An association that we opened came through no listener: any listener for that key takes
         // what arrives on it.
         let listen_key = (listener.or_else(|| self.lowers.listener_of(&asked))?, asked);
-        let waits = !self.base.enabled().get_mut(&listen_key)?.awaiting.is_empty();
+        let listeners = self.base.enabled().get_mut(&listen_key)?;
+        let waits = listeners.iter().any(|listener| self.arrivals.awaited(*listener) > 0);
         Some((listen_key, remote, waits))
     }
 
@@ -382,13 +382,8 @@ impl<H: Hooks> Layer<H> {
                     let Some(enabled) = self.base.enabled().disable_all(&(lower, key)) else {
                         continue;
                     };
-                    for Awaiting { association, .. } in enabled.awaiting {
-                        self.awaited.remove(association);
-                        out.indicate(AssociationIndication::Ended { name: association, why });
-                    }
-                    for name in enabled.names {
-                        self.listeners.remove(name);
-                        out.indicate(AssociationIndication::Ended { name, why });
+                    for listener in enabled {
+                        self.arrivals.end(listener, why).for_each(|word| out.indicate(word));
                     }
                 }
             }

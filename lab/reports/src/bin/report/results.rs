@@ -121,7 +121,7 @@ fn nothing(folder: &Path, unreadable: &[(String, String)]) -> Problem {
     let is_sweep = |entry: fs::DirEntry| entry.path().join("command").is_file();
     let campaign = fs::read_dir(folder).is_ok_and(|all| all.flatten().any(is_sweep));
     Problem::new(says).advise(if campaign {
-        "it holds a campaign: `lab campaign FILE --into DIR --summary` writes the summary that is reported on"
+        "it holds a campaign: `campaign FILE --into DIR --summary` writes the summary that is reported on"
     } else {
         "`lab table all --quick` writes results to lab-results"
     })
