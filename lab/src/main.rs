@@ -24,7 +24,8 @@ use stackwright_results::Problem;
 #[command(after_help = "\
 Examples:
   lab run lab/scenarios/geo.toml
-  lab table transports --quick")]
+  lab table transports --quick
+  lab profiles")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -19,14 +19,11 @@ use stackwright_results::{Problem, replace, say};
 
 /// Write all results as one self-contained HTML page
 #[derive(Parser, Debug)]
-#[command(
-    name = "report",
-    version,
-    after_help = "\
+#[command(name = "report", version)]
+#[command(after_help = "\
 Examples:
   report
-  report --picture docs/lab-report.svg"
-)]
+  report --picture docs/lab-report.svg")]
 struct Arguments {
     /// The folder with the results
     #[arg(value_name = "DIR", default_value = "lab-results")]
