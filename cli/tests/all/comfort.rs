@@ -81,3 +81,12 @@ fn shells_and_man_are_told_of_every_command() {
     let page = fs::read_to_string(pages.join("stackwright-get.1")).expect("a page for each");
     assert!(page.contains(".TH") && page.contains("timeout"), "{page}");
 }
+
+/// A shared library to find, map and relocate is a part of each start (`src/power.rs`).
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn the_program_needs_no_library_of_mathematics() {
+    let program = fs::read(env!("CARGO_BIN_EXE_stackwright")).expect("the program");
+    let name = b"libm.so.6\0";
+    assert!(!program.windows(name.len()).any(|octets| octets == name), "it has one more function");
+}
