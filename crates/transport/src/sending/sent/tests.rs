@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use std::panic;
 
 use stackwright_contract::Instant;
+use stackwright_simulator::seeds;
 use stackwright_wire::{BufferTree, Message as _, Pool};
 
 use super::{
