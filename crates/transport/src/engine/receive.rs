@@ -172,7 +172,7 @@ impl<C: Configuration> Association<C> {
         // It is about what came with it, too. Before the peer's first number is known, there is
         // nothing to answer: the answer would be owed for ever.
         if let Some(question) = segment.inquiry.filter(|_| self.begun) {
-            self.answered = question.number;
+            self.questions.answered = question.number;
             self.slots.acknowledgement.on_inquiry(&self.view(view.now), question);
         }
         received
@@ -183,7 +183,7 @@ impl<C: Configuration> Association<C> {
     /// what opens the association.
     #[inline(always)] // for each packet
     fn on_heard(&mut self, now: Instant) {
-        if self.timeouts > 0 {
+        if self.clocks.timeouts > 0 {
             self.on_heard_again(now);
         }
     }
