@@ -138,7 +138,7 @@ impl<C: Configuration> Association<C> {
         if let Some(opening) = self.slots.connection.take_opening() {
             self.on_opened(view, opening);
         }
-        if segment.signals.has(Signals::CHALLENGE.with(Signals::OVERHEARD)) {
+        if segment.signals.has(Signals::MOVED.with(Signals::OVERHEARD)) {
             self.on_rare(view, segment.signals, &memory.heard);
         }
         if let Some(credit) = segment.credit {
@@ -202,7 +202,7 @@ impl<C: Configuration> Association<C> {
         if signals.has(Signals::OVERHEARD) {
             self.slots.acknowledgement.on_overheard(view, &self.receipts, report);
         }
-        if signals.has(Signals::CHALLENGE) {
+        if signals.has(Signals::MOVED) {
             self.on_moved(view.now, None);
             *view = self.view(view.now);
         }
