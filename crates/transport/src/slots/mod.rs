@@ -64,7 +64,7 @@ impl<T: ?Sized> Wraps for Box<T> {
     }
 }
 
-/// Names the field in which a policy holds the one that it [wraps](slots::Wraps).
+/// Names the field in which a policy holds the one that it [wraps](crate::slots::Wraps).
 ///
 /// ```
 /// use stackwright_transport::{slots, wraps};
