@@ -108,31 +108,33 @@ impl Transport {
 
     /// Puts the transport on its adapter.
     pub(crate) fn over(&self, lowers: Lowers, seed: u64) -> Woven {
-        let under = |adapter| Builder::new().node("adapter", adapter);
+        let under = |adapter, top| Builder::new().node("adapter", adapter).top(top);
         let graph = match self {
             Transport::Graph(described) => return described.build(lowers, seed),
-            Transport::Udp => under(lowers.datagrams()),
-            Transport::Tcp => {
-                under(lowers.streams()).protocol("framed", Framed::<M>::default()).over("adapter")
-            }
+            Transport::Udp => under(lowers.datagrams(), "adapter"),
+            Transport::Tcp => under(lowers.streams(), "framed")
+                .protocol("framed", Framed::<M>::default())
+                .over("adapter"),
             Transport::Window { octets, patience } => {
                 let rules = window::Rules::new(octets.0, patience.0);
                 let window = Window::<M>::new(rules, seed);
-                under(lowers.datagrams()).protocol("window", window).over("adapter")
+                under(lowers.datagrams(), "window").protocol("window", window).over("adapter")
             }
             Transport::StopAndWait { patience, tries } => {
                 let mut rules = Rules::default();
                 (rules.timeout, rules.tries_most) = (patience.0, *tries);
                 let protocol = StopAndWait::<M>::new(rules, seed);
-                under(lowers.datagrams()).protocol("stop-and-wait", protocol).over("adapter")
+                under(lowers.datagrams(), "stop-and-wait")
+                    .protocol("stop-and-wait", protocol)
+                    .over("adapter")
             }
             Transport::Artp(keys) => {
                 let config = keys.config(u128::from(seed).to_be_bytes());
                 let artp = stackwright_artp::layer::<M>(config, seed);
-                under(lowers.datagrams()).protocol("artp", artp).over("adapter")
+                under(lowers.datagrams(), "artp").protocol("artp", artp).over("adapter")
             }
             #[cfg(test)]
-            Transport::Planted => under(lowers.datagrams())
+            Transport::Planted => under(lowers.datagrams(), "stop-and-wait")
                 .protocol("forgetful", planted::Forgetful::default())
                 .over("adapter")
                 .protocol("stop-and-wait", StopAndWait::<M>::new(Rules::default(), seed))

@@ -159,7 +159,8 @@ where
     R: Protocol<Provides: Speaks<M, Ground>>,
     Erased<R>: Node<M, Ground>,
 {
-    transport.protocol("role", role).over("transport").build().expect("the plan promises enough")
+    let graph = transport.protocol("role", role).over("transport").top("role");
+    graph.build().expect("the plan promises enough")
 }
 
 struct One(Vec<u8>);
