@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::run::{Run, run};
 use super::terminal::print;
-use super::{Table, keep, outcome::Outcome, tables};
+use super::{AnyTable, keep, outcome::Outcome, tables};
 use crate::measure::{Effort, Stop};
 use crate::problem::Problem;
 use crate::say::say;
@@ -71,8 +71,8 @@ impl Arguments {
             return Ok(());
         }
         let name = self.name.as_deref().unwrap_or_default();
-        let chosen: Vec<_> =
-            tables.iter().filter(|table| name == "all" || table.about().name == name).collect();
+        let is_chosen = |table: &&dyn AnyTable| name == "all" || table.about().name == name;
+        let chosen: Vec<_> = tables.into_iter().filter(is_chosen).collect();
         if chosen.is_empty() {
             let names: Vec<_> = tables.iter().map(|table| table.about().name).collect();
             return Err(Problem::usage(format!("unknown table {name}"))
@@ -99,7 +99,7 @@ impl Arguments {
         let several = chosen.len() > 1;
         let mut ended = Ok(());
         for table in chosen {
-            ended = self.table(&**table, &stop, &mut outcomes);
+            ended = self.table(table, &stop, &mut outcomes);
             if stop.asked() {
                 ended = Err(Problem::interrupted());
                 break;
@@ -120,7 +120,7 @@ impl Arguments {
     /// Measures one table; prints it and keeps it, also where it is partial.
     fn table(
         &self,
-        table: &dyn Table,
+        table: &dyn AnyTable,
         stop: &Stop,
         outcomes: &mut Vec<Outcome>,
     ) -> Result<(), Problem> {

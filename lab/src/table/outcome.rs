@@ -38,11 +38,11 @@ pub(crate) struct Outcome {
 
 /// The axes of the document's figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Axes {
+pub(crate) struct Axes<Name = String> {
     /// What the rows vary.
-    pub(crate) x: String,
+    pub(crate) x: Name,
     /// What is measured.
-    pub(crate) y: String,
+    pub(crate) y: Name,
     /// Whether the first is logarithmic.
     pub(crate) log_x: bool,
     /// Whether the second is.
@@ -153,7 +153,22 @@ pub(crate) struct Comparison {
     pub(crate) verdict: Option<Verdict>,
 }
 
+/// Numbers of a document in one unit.
+pub(crate) fn figures<Who: Into<String>>(
+    numbers: impl IntoIterator<Item = (Who, f64)>,
+    unit: &str,
+) -> Vec<Figure> {
+    let figure = |(who, value): (Who, f64)| Figure { who: who.into(), value, unit: unit.into() };
+    numbers.into_iter().map(figure).collect()
+}
+
 impl Column {
+    /// Values that do not depend on how fast the machine is.
+    pub(crate) fn exact(name: &str, ours: bool, values: impl IntoIterator<Item = f64>) -> Self {
+        let sample = |value| Sample { value, probes: [0.0; 2], slow: false };
+        Column { samples: values.into_iter().map(sample).collect(), ..Column::new(name, ours) }
+    }
+
     /// A column without samples.
     pub(crate) fn new(name: &str, ours: bool) -> Self {
         Column {
@@ -192,13 +207,13 @@ impl Column {
 impl Row {
     /// A row without numbers, of which less is better.
     pub(crate) fn new(
-        key: &str,
+        key: impl Into<String>,
         group: impl Into<String>,
         label: impl Into<String>,
         unit: &str,
     ) -> Self {
         Row {
-            key: key.to_owned(),
+            key: key.into(),
             group: group.into(),
             label: label.into(),
             x: None,
@@ -210,6 +225,26 @@ impl Row {
             columns: Vec::new(),
             comparisons: Vec::new(),
         }
+    }
+
+    /// The same at this place on the horizontal axis.
+    pub(crate) fn at(self, x: f64) -> Self {
+        Row { x: Some(x), ..self }
+    }
+
+    /// The same, of which more is better.
+    pub(crate) fn more_is_better(self) -> Self {
+        Row { more_is_better: true, ..self }
+    }
+
+    /// The same with the best that the wire allows.
+    pub(crate) fn limited(self, limit: impl Into<Option<f64>>) -> Self {
+        Row { limit: limit.into(), ..self }
+    }
+
+    /// The same beside the document's numbers.
+    pub(crate) fn beside(self, document: Vec<Figure>) -> Self {
+        Row { document, ..self }
     }
 
     /// The column of that name.
@@ -240,16 +275,21 @@ impl Row {
 
     /// Asks for the ratios of every column of ours and every other one.
     pub(crate) fn compare_with_all(&mut self, target: Option<Target>) {
-        let names = |ours: bool| {
-            let of = self.columns.iter().filter(move |column| column.ours == ours);
-            of.map(|column| column.name.clone()).collect::<Vec<_>>()
-        };
-        let (ours, others) = (names(true), names(false));
-        for name in &ours {
-            for other in &others {
-                self.compare(name, other, target);
-            }
+        for name in self.names(true) {
+            self.compare_with_others(&name, target);
         }
+    }
+
+    /// Asks for the ratios of one column and every one that is not ours.
+    pub(crate) fn compare_with_others(&mut self, name: &str, target: Option<Target>) {
+        for other in self.names(false) {
+            self.compare(name, &other, target);
+        }
+    }
+
+    fn names(&self, ours: bool) -> Vec<String> {
+        let of = self.columns.iter().filter(|column| column.ours == ours);
+        of.map(|column| column.name.clone()).collect()
     }
 }
 

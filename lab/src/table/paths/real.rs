@@ -1,17 +1,15 @@
 //! A path on real sockets, over `lab link`: ARTP as in the simulator, the kernel's TCP, and quinn.
 
-use std::io::Write as _;
 use std::thread;
 use std::time::Duration;
 
-use stackwright_simulator::{Conditions, Loss, Queue};
+use stackwright_simulator::{Conditions, Queue};
 
-use super::cell::{Cell, MESSAGE, MTU, TCP_PAYLOAD};
+use super::cell::{Cell, MESSAGE, TCP_PAYLOAD};
 use super::simulated::{Figures, Transfer};
 use crate::measure::Stop;
 use crate::problem::Problem;
-use crate::run;
-use crate::scenario::Scenario;
+use crate::table::lossy::{link, loss};
 use crate::table::transports::{Ends, Programs, Rival, Work};
 
 /// One who uses a path on real sockets.
@@ -88,7 +86,11 @@ fn one(cell: &Cell, programs: &Programs, seconds: f64, seed: u64, stop: &Stop) -
             return Err(Problem::interrupted());
         }
         match contestant {
-            Contestant::Artp(congestion) => artp(cell, *congestion, seconds, seed),
+            // By the scenario that is simulated as well.
+            Contestant::Artp(congestion) => {
+                let (cell, congestion, steps) = (*cell, *congestion, String::new());
+                Transfer { cell, congestion, seconds, seed, steps }.run(true)
+            }
             Contestant::Rival(rival) => peer(cell, rival.clone(), programs, seconds, seed),
         }
     };
@@ -107,21 +109,6 @@ fn one(cell: &Cell, programs: &Programs, seconds: f64, seed: u64, stop: &Stop) -
     })
 }
 
-/// ARTP, by the scenario that is simulated as well.
-fn artp(
-    cell: &Cell,
-    congestion: Option<&'static str>,
-    seconds: f64,
-    seed: u64,
-) -> Result<Figures, Problem> {
-    let transfer = Transfer { cell: *cell, congestion, seconds, seed, steps: String::new() };
-    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().map_err(Problem::new)?;
-    file.write_all(transfer.text().as_bytes()).map_err(Problem::new)?;
-    let scenario = Scenario::load(file.path(), &[])?;
-    let outcome = run::on_sockets(&scenario, file.path(), &[], seed)?;
-    transfer.figures(&scenario, &outcome)
-}
-
 /// One of the others.
 fn peer(
     cell: &Cell,
@@ -134,14 +121,10 @@ fn peer(
         return Err(Problem::new(why));
     }
     let link = Conditions {
-        rate: Some(cell.rate() / 8),
-        mtu: Some(MTU as usize),
-        delay: Duration::from_micros(500 * cell.round_trip),
         jitter: Duration::from_micros(100),
-        keeps_order: true,
-        loss: if cell.is_lossless() { Loss::None } else { Loss::Bernoulli(cell.loss()) },
+        loss: loss(cell.loss()),
         queue: Queue::octets(cell.queue_octets()),
-        ..Conditions::IDEAL
+        ..link(cell.rate() / 8, cell.round_trip)
     };
     let ends = Ends::wire(&link, seed)?;
     ends.tcp_buffers(2 * window(cell))?;
