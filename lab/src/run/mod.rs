@@ -3,7 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `simulated.rs` | one run in the simulator |
-//! | `real.rs`, `station.rs` | one run on real sockets: the wire and two processes, and what each of these does |
+//! | `real.rs`, `process.rs`, `station.rs` | one run on real sockets: the wire, two processes, and what each of these does |
 //! | `both.rs` | both of them, compared |
 //! | `network.rs` | what lies between the simulated stations |
 //! | `search.rs` | many seeds, until one breaks a promise; then the least that breaks it |
@@ -16,6 +16,7 @@ mod both;
 mod commands;
 mod network;
 pub(crate) mod outcome;
+mod process;
 mod real;
 mod search;
 pub(crate) mod simulated;
@@ -33,6 +34,7 @@ use crate::scenario::Scenario;
 
 pub(crate) use commands::{Run, Search, Sweep, profiles};
 pub(crate) use outcome::Outcome;
+pub(crate) use process::Process;
 pub(crate) use station::Station;
 
 /// Runs a scenario that no file holds, in the simulator or on real sockets.

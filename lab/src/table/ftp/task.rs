@@ -1,6 +1,5 @@
 //! One task for all contestants of a row: clients from one server, or servers to one client.
 
-use std::path::Path;
 use std::process::Command;
 
 use stackwright_programs::content::Sized;
@@ -103,7 +102,7 @@ impl Task {
                 let fetched = raw::fetch(server, &name, size.octets);
                 return fetched.map(&value).map_err(|why| Problem::new(format!("{server}: {why}")));
             }
-            let seconds = timed(Client::Ncftp.get(near, server, &name, Path::new(&into)))?;
+            let seconds = timed(Client::Ncftp.get(near, server, None, &name, &into))?;
             take_away(&into.join(&name), size.octets)?;
             Ok(value(seconds))
         };
@@ -143,7 +142,7 @@ pub(super) fn downloads(
     let into = ground.into.path().to_owned();
     let near = ground.wire(wire)?.near();
     let fetch = |client: Client| {
-        let value = run(client.get(near, server, &size.file(), &into))?;
+        let value = run(client.get(near, server, None, &size.file(), &into))?;
         take_away(&into.join(size.file()), size.octets)?;
         Ok(value)
     };
@@ -183,7 +182,7 @@ pub(super) fn pairs(
     let name = size.file();
     let fetch = |client: Client, server, process| {
         measure(process, &|| {
-            let seconds = timed(client.get_with_tls(near, server, &identity, &name, &into))?;
+            let seconds = timed(client.get(near, server, Some(&identity), &name, &into))?;
             take_away(&into.join(&name), size.octets)?;
             Ok(seconds)
         })

@@ -1,6 +1,5 @@
 //! A path on real sockets, over `lab link`: ARTP as in the simulator, the kernel's TCP, and quinn.
 
-use std::thread;
 use std::time::Duration;
 
 use stackwright_simulator::{Conditions, Queue};
@@ -10,6 +9,7 @@ use super::simulated::{Figures, Transfer};
 use crate::measure::Stop;
 use crate::problem::Problem;
 use crate::table::lossy::{link, loss};
+use crate::table::parallel::all;
 use crate::table::transports::{Ends, Programs, Rival, Work};
 
 /// One who uses a path on real sockets.
@@ -63,49 +63,39 @@ pub(super) fn together(cells: &[Cell]) -> Vec<Cell> {
 pub(super) type Measured = Vec<Result<Figures, Problem>>;
 
 /// Lets all contestants use each of these paths. `seconds` tells how long a path is used.
-pub(super) fn all(
+///
+/// # Errors
+/// Where one stops unexpectedly.
+pub(super) fn measure(
     cells: &[Cell],
     programs: &Programs,
     seconds: impl Fn(&Cell) -> f64 + Sync,
     seed: u64,
     stop: &Stop,
-) -> Vec<Measured> {
-    let one = |cell| one(cell, programs, seconds(cell), seed, stop);
-    let one = &one;
-    thread::scope(|scope| {
-        let threads: Vec<_> = cells.iter().map(|cell| scope.spawn(move || one(cell))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
-    })
+) -> Result<Vec<Measured>, Problem> {
+    all(cells, cells.len(), &Stop::default(), |cell| one(cell, programs, seconds(cell), seed, stop))
 }
 
 /// Lets all use the path, each on a link of its own. Who fails has no figures, but a reason.
-fn one(cell: &Cell, programs: &Programs, seconds: f64, seed: u64, stop: &Stop) -> Measured {
+fn one(
+    cell: &Cell,
+    programs: &Programs,
+    seconds: f64,
+    seed: u64,
+    stop: &Stop,
+) -> Result<Measured, Problem> {
     let contestants = contestants(cell, programs);
-    let one = |contestant: &Contestant| {
-        if stop.asked() {
-            return Err(Problem::interrupted());
-        }
-        match contestant {
+    let threads = if cell.rate() > TOGETHER { 1 } else { contestants.len() };
+    all(&contestants, threads, &Stop::default(), |(_, contestant)| {
+        Ok(match contestant {
+            _ if stop.asked() => Err(Problem::interrupted()),
             // By the scenario that is simulated as well.
             Contestant::Artp(congestion) => {
                 let (cell, congestion, steps) = (*cell, *congestion, String::new());
                 Transfer { cell, congestion, seconds, seed, steps }.run(true)
             }
             Contestant::Rival(rival) => peer(cell, rival.clone(), programs, seconds, seed),
-        }
-    };
-    if cell.rate() > TOGETHER {
-        return contestants.iter().map(|(_, contestant)| one(contestant)).collect();
-    }
-    let one = &one;
-    thread::scope(|scope| {
-        let threads =
-            contestants.iter().map(|(_, contestant)| scope.spawn(move || one(contestant)));
-        let threads: Vec<_> = threads.collect();
-        let joined = threads.into_iter().map(|thread| {
-            thread.join().unwrap_or_else(|_| Err(Problem::new("it stopped unexpectedly")))
-        });
-        joined.collect()
+        })
     })
 }
 
