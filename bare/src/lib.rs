@@ -98,9 +98,7 @@ pub fn station<M, T, L>(
 }
 
 /// Roles that were generated from a specification.
-#[rustfmt::skip]
-#[path = "../../crates/role/tests/roles/stop_and_wait.rs"]
-pub mod generated;
+pub use stackwright_generated::contract::stop_and_wait as generated;
 
 /// The functions of a sender's application, which keeps the message in flight.
 pub struct Kept<M>(Option<M>);

@@ -6,11 +6,12 @@ mod station;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use clap::{Args, ValueEnum};
 use ring::digest::{Context, SHA256};
 use stackwright::contract::services::Ended;
 use stackwright::contract::{Outlet, Protocol, RequestOf};
@@ -19,8 +20,9 @@ use stackwright::ftp::server::{self, Anonymous, Indication, Rights, Serving};
 use stackwright_drivers::files::DiskOptions;
 use stackwright_drivers::{Driver, Lanes, Stop};
 
-use crate::arguments::{Connection, Demo, Show};
-use crate::client::{DISK, Done, Job, Local, Route, SERVER, Session, name};
+use crate::client::arguments::Connection;
+use crate::client::{DISK, Done, Job, Route, SERVER, Session, name};
+use crate::graphs::Local;
 use crate::problem::Problem;
 use crate::registry::Wishes;
 use crate::remote::{Below, Remote};
@@ -33,6 +35,29 @@ const OCTETS: usize = 64 << 20;
 const PERF: Duration = Duration::from_millis(700);
 /// Any free port of this machine.
 const LOOPBACK: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright demo
+  stackwright demo radio --svg air.svg")]
+pub(crate) struct Demo {
+    /// The demonstration.
+    #[arg(value_enum, default_value_t = Show::Files)]
+    pub(crate) show: Show,
+    /// Draw the time line of the radio channel into FILE (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+/// What `demo` shows.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Show {
+    /// A file over every stack of the program.
+    Files,
+    /// A text between two radio stations, on a simulated channel.
+    Radio,
+}
 
 pub(crate) fn run(demo: &Demo) -> Result<(), Problem> {
     match (demo.show, &demo.svg) {

@@ -1,13 +1,12 @@
 //! Stacks described in files: where they are found, and how a flaw in one is shown.
 
-use std::fmt;
 use std::fs::File;
 use std::io::Read;
-use std::ops::Range;
 use std::path::Path;
 
 use stackwright::compose::graph::{DESCRIPTION_MOST, Description, Flaw};
 
+use crate::flawed::Flawed;
 use crate::problem::Problem;
 
 /// The descriptions that every program has with it, by the commands that they describe.
@@ -58,7 +57,7 @@ impl Described {
     /// What is wrong with it for a command, though it fits in itself.
     pub(crate) fn unfit(&self, says: &str) -> Problem {
         let Described { name, .. } = self;
-        Problem::Stack(Box::new(Flawed { file: name.clone(), place: None, says: says.into() }))
+        Problem::Stack(Box::new(Flawed::whole(name, says)))
     }
 }
 
@@ -70,76 +69,14 @@ fn read(path: &Path) -> std::io::Result<String> {
 }
 
 fn flawed(file: &str, text: &str, flaw: &Flaw) -> Problem {
-    let place = flaw.at().map(|at| {
-        let line = text.lines().nth(at.line - 1).unwrap_or_default();
-        Place { line: at.line, column: at.column, text: shown(line) }
-    });
-    Problem::Stack(Box::new(Flawed { file: file.into(), place, says: shown(flaw.says()) }))
-}
-
-/// A text that may come from a file, as a terminal may see it.
-pub(crate) fn shown(text: &str) -> String {
-    text.chars()
-        .map(|letter| if letter.is_control() && letter != '\n' { ' ' } else { letter })
-        .collect()
-}
-
-/// Why a description is refused.
-#[derive(Debug)]
-pub(crate) struct Flawed {
-    file: String,
-    pub(crate) place: Option<Place>,
-    says: String,
-}
-
-/// Where in the file, both counted from 1, and what stands in that line.
-#[derive(Debug)]
-pub(crate) struct Place {
-    pub(crate) line: usize,
-    pub(crate) column: usize,
-    text: String,
-}
-
-/// Lines that are longer are not shown.
-const LINE_MOST: usize = 120;
-
-impl Flawed {
-    /// Makes a flaw in a text; `span`: where.
-    pub(crate) fn at(file: &str, text: &str, span: Option<&Range<usize>>, says: &str) -> Self {
-        let place = span.map(|span| {
-            let before = text.get(..span.start).unwrap_or(text);
-            let line = before.matches('\n').count() + 1;
-            let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
-            let text = shown(text.lines().nth(line - 1).unwrap_or_default());
-            Place { line, column, text }
-        });
-        Flawed { file: file.into(), place, says: shown(says) }
-    }
-
-    /// The line, and a caret below the place; nothing where it is not known.
-    pub(crate) fn excerpt(&self) -> Option<String> {
-        let Place { line, column, text } = self.place.as_ref()?;
-        let number = line.to_string();
-        let fits = text.chars().count() <= LINE_MOST;
-        let (left, caret) = (" ".repeat(number.len()), " ".repeat(column - 1));
-        fits.then(|| format!("  {number} | {text}\n  {left} | {caret}^"))
-    }
-}
-
-impl fmt::Display for Flawed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Some(Place { line, column, .. }) => {
-                write!(f, "{}:{line}:{column}: {}", self.file, self.says)
-            }
-            None => write!(f, "{}: {}", self.file, self.says),
-        }
-    }
+    let at = flaw.at().map(|at| (at.line, at.column));
+    Problem::Stack(Box::new(Flawed::new(file, text, at, flaw.says())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flawed::LINE_MOST;
 
     #[test]
     fn what_is_built_in_is_found_by_the_names_of_commands() {

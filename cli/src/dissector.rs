@@ -4,20 +4,33 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use clap::Args;
 use stackwright::catalogue::{self, CatalogueEntry};
 use stackwright::wire::syntax::{Case, Discriminant, Layout, Reference, Step};
 use stackwright::wire::{ByteOrder, Field};
 
-use crate::arguments::Dissector;
-use crate::dissect::unknown;
 use crate::problem::Problem;
 use crate::report::say;
 
 const WALK: &str = include_str!("dissector/walk.lua");
 
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright dissector artp > artp.lua
+  wireshark -X lua_script:artp.lua capture.pcapng")]
+pub(crate) struct Dissector {
+    /// The protocol, such as artp.
+    ///
+    /// Save the script in Wireshark's plug-in folder (Help > About > Folders), or run wireshark -X
+    /// lua_script:FILE.
+    #[arg(value_name = "NAME")]
+    pub(crate) protocol: String,
+}
+
 pub(crate) fn run(dissector: &Dissector) -> Result<(), Problem> {
     let name = &dissector.protocol;
-    let entry = catalogue::find(name).ok_or_else(|| unknown(name))?;
+    let entry = catalogue::find(name).ok_or_else(|| Problem::unknown(name))?;
     if entry.syntax.is_empty() {
         return Err(Problem::NoPackets { name: name.clone() });
     }

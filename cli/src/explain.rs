@@ -4,20 +4,60 @@
 mod protocol;
 mod tailored;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use serde_json::json;
 use stackwright::catalogue;
 use stackwright::compose::graph::{Graph, Parameter, ParameterKind, Unasked};
 use stackwright::jis;
 use stackwright_drivers::Readiness;
 
-use crate::arguments::{Draw, Explain};
-use crate::described::{Described, shown};
+use crate::described::Described;
+use crate::flawed::shown;
 use crate::problem::Problem;
 use crate::registry::{self, services};
 use crate::report::say;
 use crate::stacks::Message;
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright explain get-tls
+  stackwright explain artp
+  stackwright explain tailored --with \"reliable; ordered; flow_control(256)\"")]
+pub(crate) struct Explain {
+    /// A stack file, a built-in stack (get, put, ls, serve, get-artp, serve-artp, get-xtp,
+    /// serve-xtp, radio, radio-hub), or a protocol such as artp.
+    ///
+    /// A protocol is explained by its policies and the reason for each. Without an argument, the
+    /// format of stack files is explained.
+    #[arg(value_name = "FILE|NAME")]
+    pub(crate) stack: Option<PathBuf>,
+    /// For tailored: the services, such as "reliable; ordered; flow_control(256)", or a file
+    /// NAME.protocol whose phases name them. Prints the policies that meet them, with reasons, or a
+    /// correction.
+    #[arg(long, value_name = "SERVICES|FILE", requires = "stack")]
+    pub(crate) with: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright draw serve
+  stackwright draw get --dot | dot -Tsvg > get.svg")]
+pub(crate) struct Draw {
+    /// A stack file, or a built-in stack: get, put, ls, serve, get-artp, serve-artp, get-xtp,
+    /// serve-xtp, radio, radio-hub.
+    #[arg(value_name = "FILE|NAME")]
+    pub(crate) stack: PathBuf,
+    /// Print Graphviz input.
+    #[arg(long)]
+    pub(crate) dot: bool,
+}
 
 pub(crate) fn explain(explain: &Explain) -> Result<(), Problem> {
     if let Some(services) = &explain.with {

@@ -1,14 +1,27 @@
 //! `features`: the feature model of generated bases, what each selection can do, and what a
 //! specification completes to.
 
+use clap::Args;
 use serde_json::{Map, Value, json};
 use stackwright::base::features::{
     self, EventManager, FeaturePart, Message, Opening, PARTS, Refusal, Selection, Session,
 };
 
-use crate::arguments::Features;
 use crate::problem::Problem;
 use crate::report::say;
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright features
+  stackwright features \"events: Simple, opening: ActivePassive\"")]
+pub(crate) struct Features {
+    /// A selection to complete and validate, such as "events: Simple, opening: ActivePassive".
+    pub(crate) specification: Option<String>,
+    /// Print JSON lines, one per selection.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(features: &Features) -> Result<(), Problem> {
     match (&features.specification, features.json) {

@@ -1,8 +1,9 @@
 //! The stacks of this program that a file describes.
 
 use std::cell::{Cell, RefCell};
+use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use stackwright::compose::graph::Graph;
@@ -14,11 +15,33 @@ use stackwright::ftp::server::Serving;
 use stackwright_drivers::files::{DiskOptions, Root};
 use stackwright_drivers::{Driver, Readiness};
 
-use crate::client::Local;
 use crate::described::Described;
 use crate::problem::Problem;
 use crate::registry::{self, Near, Setting, Taken, Wishes};
 use crate::stacks::{self, Message};
+
+/// What is on this side of a copy.
+pub(crate) enum Local {
+    Folder(PathBuf),
+    Open(File, String),
+}
+
+impl Local {
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Local::Folder(folder) => folder.display().to_string(),
+            Local::Open(_, shown) => shown.clone(),
+        }
+    }
+
+    /// Makes another session's share of the same.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        Ok(match self {
+            Local::Folder(folder) => Local::Folder(folder.clone()),
+            Local::Open(file, shown) => Local::Open(file.try_clone()?, shown.clone()),
+        })
+    }
+}
 
 /// The description that a command names, once it is known to fit and to provide `T`: before anybody
 /// is asked for a password, and anything is opened.
@@ -40,7 +63,8 @@ pub(crate) fn copy(
     let unread = !reads_payload(described)?;
     // Below the copy there is a client, and its streams below that.
     let is_folder = matches!(near, Local::Folder(_));
-    let regions = is_folder && unread && send_regions(described, 2)? && !may_encrypt(described)?;
+    let regions =
+        is_folder && unread && send_regions(described, 2)? && !has_below(described, "tls")?;
     let encrypts = config.tls != client::TlsMode::Off;
     let wishes = Wishes {
         idle: Some(config.idle),
@@ -102,13 +126,24 @@ fn send_regions(described: &Described, layers: usize) -> Result<bool, Problem> {
     Ok(graph.tops().all(sends))
 }
 
-/// Whether a layer below the client may encrypt, and so has to read.
-fn may_encrypt(described: &Described) -> Result<bool, Problem> {
+/// Refuses a proxy of which nothing below the client has a use.
+///
+/// # Errors
+/// What the file lacks.
+pub(crate) fn check_proxy(described: &Described) -> Result<(), Problem> {
+    if has_below(described, "proxy")? {
+        return Ok(());
+    }
+    Err(described.unfit("no `proxy` of it takes the command's: put one between the client and `tcp`, or leave out --proxy"))
+}
+
+/// Whether the protocol `name` is below the client: a `tls` there may encrypt, and so has to read.
+fn has_below(described: &Described, name: &str) -> Result<bool, Problem> {
     let looked_at = described.description.look(&registry::registry(None));
     let graph = looked_at.map_err(|flaw| described.flawed(&flaw))?;
     let below = |node: &&str| graph.lower(node, 0);
     let mut nodes = graph.tops().flat_map(|top| std::iter::successors(Some(top), below));
-    Ok(nodes.any(|node| graph.facts_of(node).is_some_and(|facts| facts.name == "tls")))
+    Ok(nodes.any(|node| graph.facts_of(node).is_some_and(|facts| facts.name == name)))
 }
 
 /// Whether anybody reads what passes.

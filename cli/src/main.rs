@@ -17,6 +17,7 @@ macro_rules! eprintln {
 mod address;
 mod arguments;
 mod bookmark;
+mod bookmarks;
 mod call;
 mod channel;
 mod client;
@@ -28,6 +29,7 @@ mod dissect;
 mod dissector;
 mod explain;
 mod features;
+mod flawed;
 mod generate;
 mod graphs;
 mod identity;
@@ -36,6 +38,7 @@ mod jis;
 mod line;
 mod monitor;
 mod netrc;
+mod packets;
 mod perf;
 mod pipe;
 mod power;
@@ -50,15 +53,17 @@ mod secret;
 mod serve;
 mod shell;
 mod spec;
+mod specification;
 mod stacks;
 mod start;
 mod station;
 mod tnc;
 mod trust;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
-use arguments::{Arguments, Bookmark, Command};
+use arguments::{Arguments, Command};
+use bookmark::Bookmark;
 
 /// Does what the command line says; gives the exit code.
 fn run() -> u8 {
@@ -90,8 +95,10 @@ fn run() -> u8 {
         Command::Dissector(dissector) => (false, dissector::run(dissector)),
         Command::Jis(jis) => (false, jis::run(jis)),
         Command::Spec(spec) => (false, spec::run(spec)),
-        Command::Completions(completions) => (false, generate::completions(completions)),
-        Command::Manual(manual) => (false, generate::manual(manual)),
+        Command::Completions(completions) => {
+            (false, generate::completions(completions, Arguments::command()))
+        }
+        Command::Manual(manual) => (false, generate::manual(manual, Arguments::command())),
     };
     match done {
         Ok(()) => 0,

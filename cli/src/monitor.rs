@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
+use clap::Args;
 use stackwright::ax25::header::LinksHeard;
 use stackwright::contract::services::{Credit, FramesIndication, FramesRequest};
 use stackwright::contract::{IndicationOf, Instant, Listener, Outlet, RequestOf};
@@ -12,9 +14,8 @@ use stackwright::wire::capture::{Capture, Frame, InterfaceId, LinkType, PacketDi
 use stackwright::wire::{Header, Message as _};
 use stackwright_drivers::Driver;
 
-use crate::arguments::Monitor;
-use crate::dissect::{self, Form, Interface, Packet};
 use crate::interrupts::interrupts;
+use crate::packets::{self, Form, Interface, Packet};
 use crate::problem::Problem;
 use crate::report::log;
 use crate::stacks;
@@ -22,6 +23,29 @@ use crate::tnc::{TncAddress, TncFrames, state_of_tnc};
 
 /// How many octets of frames may wait to be shown.
 const ROOM: Credit = Credit { octets: 64 << 10, messages: 64 };
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright monitor tcp://127.0.0.1:8001
+  stackwright monitor 'serial:///dev/ttyUSB0?baud=9600' -w heard.pcapng")]
+pub(crate) struct Monitor {
+    /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
+    /// pty:PATH for a terminal that is made there. Without a TNC, frames go over UDP to another
+    /// station: axudp://host:10093, received at ?local=10093.
+    ///
+    /// An unreachable TNC is retried.
+    pub(crate) line: String,
+    /// Also write the frames into FILE for Wireshark (pcapng).
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    /// Print every header with its fields.
+    #[arg(long)]
+    pub(crate) headers: bool,
+    /// Print JSON lines, one per frame.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(monitor: &Monitor) -> Result<(), Problem> {
     let unfit = |why| Problem::Line { line: monitor.line.clone(), why };
@@ -187,7 +211,7 @@ impl Shown {
             octets,
         };
         let mut out = BufWriter::new(io::stdout().lock());
-        dissect::one(&mut out, &packet, None, &[], self.form, &mut self.heard)?;
+        packets::show(&mut out, &packet, None, &[], self.form, &mut self.heard)?;
         out.flush()?;
         Ok(())
     }

@@ -5,15 +5,15 @@ use std::io;
 use std::path::PathBuf;
 
 use serde_json::json;
+use stackwright::catalogue::PROTOCOLS;
 use stackwright::contract::services::{Ended, Failure};
 use stackwright::contract::{CallSign, Fingerprint, SecurityError};
 use stackwright::tailored::ServiceRefusal;
 use stackwright::tls::BadIdentity;
 
-use crate::described::{Flawed, Place};
-use crate::dissect::Unreadable;
+use crate::flawed::{Flawed, Place};
+use crate::packets::Unreadable;
 use crate::report::say;
-use crate::trust;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
@@ -166,12 +166,28 @@ fn about_certificate(why: SecurityError, certificate: Option<Fingerprint>) -> Co
     };
     match certificate {
         Some(certificate) => {
-            let command = trust::command_with_pin(certificate);
+            let command = command_with_pin(certificate);
             format!("{first}; where the fingerprint is right, trust this certificate alone:\n  {command}")
                 .into()
         }
         None => first.into(),
     }
+}
+
+/// Returns this command line with `--pin` behind it, to be copied into a shell.
+fn command_with_pin(certificate: Fingerprint) -> String {
+    let quoted = |word: String| {
+        let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=@+,%~[]".contains(letter);
+        if !word.is_empty() && word.chars().all(is_plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    };
+    let arguments =
+        std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    let words: Vec<_> = std::iter::once("stackwright".into()).chain(arguments).collect();
+    format!("{} --pin {certificate}", words.join(" "))
 }
 
 /// What the end of a link means to the person who called the station.
@@ -223,6 +239,12 @@ fn after_packets(packets: u64) -> String {
 }
 
 impl Problem {
+    /// There is no protocol of that name.
+    pub(crate) fn unknown(name: &str) -> Self {
+        let known: Vec<&str> = PROTOCOLS.iter().map(|entry| entry.facts.name).collect();
+        Problem::Protocol { name: name.into(), known: known.join(", ") }
+    }
+
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Problem::Url { .. }
@@ -324,7 +346,7 @@ impl Problem {
                 "write tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or pty:PATH for a terminal that is made there"
             }
             Problem::Station(_) => {
-                "`stackwright station --check FILE` reads it again; the README has an example"
+                "`stackwright station --check FILE` reads it again; docs/radio.md has an example"
             }
             Problem::NoCall => "write --call MYCALL, with the call sign of your licence",
             Problem::Call { .. } => "write it as in N0AAA or N0AAA-7",
@@ -341,7 +363,7 @@ impl Problem {
                 "call again; other stations or noise may have been in the way"
             }
             Problem::Channel(_) => {
-                "`stackwright channel FILE --check` reads it again; the README has an example"
+                "`stackwright channel FILE --check` reads it again; docs/radio-without-a-radio.md has an example"
             }
             Problem::Proxy { .. } => "write socks5://host:port or http://user@host:port",
             Problem::Identity { .. } => {

@@ -54,6 +54,17 @@ pub(crate) fn bits(text: &str) -> Option<u64> {
     amount(number, multiple(prefix)?)
 }
 
+/// Reads a rate on the air for `--rate`: at least 50 bit/s.
+pub(crate) fn air_rate(text: &str) -> Result<u32, &'static str> {
+    let rate = bits(text).and_then(|bits| u32::try_from(bits).ok()).filter(|bits| *bits >= 50);
+    rate.ok_or("write at least 50 bit/s, such as 1200 or '9.6 kb/s'")
+}
+
+/// Reads a rate in octets a second, as [`rate`] does; the unit may also be that of an amount.
+pub(crate) fn octet_rate(text: &str) -> Result<u64, &'static str> {
+    rate(text).map(NonZero::get).or_else(|wrong| octets(text).map_err(|_| wrong))
+}
+
 /// Splits a number and its unit.
 fn number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
@@ -124,6 +135,10 @@ mod tests {
         ] {
             assert_eq!(rate(text).map(NonZero::get), Ok(read), "{text}");
         }
+        assert_eq!(octet_rate("8 Mb/s"), Ok(1_000_000));
+        assert_eq!(octet_rate("1MB"), Ok(1_000_000));
+        assert_eq!(octet_rate("1Mb"), Ok(1_000_000), "an old spelling");
+        assert!(octet_rate("fast").is_err());
         // Is `10Mb` megabits or megabytes? Programs differ.
         for wrong in ["", "0", "fast", "-1k", "10Mb", "3 b/s", "5 k/m", "1 b/s/s"] {
             assert!(rate(wrong).is_err(), "{wrong}");
@@ -145,6 +160,8 @@ mod tests {
         for wrong in ["", "0", "fast", "1200 B/s", "1200 baud", "-1"] {
             assert_eq!(bits(wrong), None, "{wrong}");
         }
+        assert_eq!(air_rate("9.6 kb/s"), Ok(9600));
+        assert!(air_rate("49").is_err() && air_rate("5 Gb/s").is_err());
     }
 
     #[test]

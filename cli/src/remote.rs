@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use percent_encoding::percent_decode_str;
 
 use crate::address::{self, Address};
-use crate::bookmark;
+use crate::bookmarks;
 use crate::problem::Problem;
 
 /// What FTP's streams stand on.
@@ -90,7 +90,7 @@ pub(crate) struct Remote {
 
 impl Remote {
     pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
-        let text = &bookmark::expand(text)?;
+        let text = &bookmarks::expand(text)?;
         let wrong = |why| Problem::Url { url: address::without_password(text), why };
         let url = Address::parse(text).map_err(wrong)?;
         let below = Below::ALL.into_iter().find(|below| below.scheme() == url.scheme);

@@ -1,5 +1,7 @@
 //! `serve`: a folder over FTP.
 
+mod arguments;
+
 use std::fmt::Arguments;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -17,7 +19,6 @@ use stackwright::ftp::server::{
 use stackwright::tls::ServerIdentity;
 use stackwright_drivers::{Driver, Lanes};
 
-use crate::arguments::{ReuseWish, Serve, TlsWish};
 use crate::interrupts::interrupts;
 use crate::printable::Printable;
 use crate::problem::Problem;
@@ -26,6 +27,8 @@ use crate::remote::{Below, check_option};
 use crate::report::{note, rate, say, short};
 use crate::secret::{self, OnlyUser};
 use crate::{descriptors, graphs, identity, stacks};
+pub(crate) use arguments::Serve;
+use arguments::{ReuseWish, TlsWish};
 
 pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let named = serve.stack.as_deref().map(graphs::load::<Serving>).transpose()?;

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 use std::num::NonZero;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -132,6 +133,9 @@ pub(crate) fn xtp_config(packet: u16) -> io::Result<xtp::Config> {
     }
     Ok(xtp::Config { packet, ..xtp::Config::new(entropy()?) })
 }
+
+/// The range of ARTP's longest packet, in octets.
+pub(crate) const PACKET: RangeInclusive<i64> = 191..=65_507;
 
 /// What is said of packets that are too short for XTP.
 pub(crate) const SHORT: &str = "XTP's longest packet has at least 256 octets";

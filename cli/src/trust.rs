@@ -1,6 +1,5 @@
 //! TLS of a client: whether it is asked for, and whom it trusts.
 
-use std::env;
 use std::sync::Arc;
 
 use clap::Args;
@@ -14,14 +13,14 @@ use crate::remote::{Below, Remote};
 
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct TlsArguments {
-    /// Encrypt with TLS (AUTH TLS); a server that cannot is refused. It must show a certificate
+    /// Encrypt with TLS (AUTH TLS), and refuse a server that does not. Its certificate must be one
     /// that this system trusts, or that of --pin.
     ///
     /// ftps://… is encrypted without this option, from the start and at port 990.
     #[arg(long)]
     pub(crate) tls: bool,
-    /// Encrypt, and trust the certificate with this SHA-256 fingerprint alone, such as `stackwright
-    /// serve --tls` shows it, whatever name and issuer it states.
+    /// Encrypt, and trust only the certificate with this SHA-256 fingerprint, as `stackwright serve
+    /// --tls` shows it, whatever its name and issuer.
     #[arg(long, value_name = "SHA256")]
     pub(crate) pin: Option<Fingerprint>,
 }
@@ -66,19 +65,4 @@ fn system() -> Result<Trust, Problem> {
     } else {
         Ok(Trust::Authorities(Arc::new(roots)))
     }
-}
-
-/// Returns this command line with `--pin` behind it, to be copied into a shell.
-pub(crate) fn command_with_pin(certificate: Fingerprint) -> String {
-    let quoted = |word: String| {
-        let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=@+,%~[]".contains(letter);
-        if !word.is_empty() && word.chars().all(is_plain) {
-            word
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    };
-    let arguments = env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
-    let words: Vec<_> = std::iter::once("stackwright".into()).chain(arguments).collect();
-    format!("{} --pin {certificate}", words.join(" "))
 }

@@ -19,9 +19,9 @@ import ray
 
 
 @ray.remote(num_cpus=1, max_retries=5, retry_exceptions=[OSError])
-def run(lab, file, into, first, last):
+def run(program, file, into, first, last):
     """Runs cells; gives the program's code and words. A worker that dies in between is another try."""
-    command = [lab, "campaign", file, "--into", into, "--jobs", "1", "--cell", f"{first}-{last}", "--json"]
+    command = [program, file, "--into", into, "--jobs", "1", "--cell", f"{first}-{last}", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode < 0:
         raise OSError(f"signal {-done.returncode} ended the program")
@@ -44,7 +44,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("file", help="the campaign's file")
     parser.add_argument("into", help="the folder for results")
-    parser.add_argument("--lab", default="lab", help="the program")
+    parser.add_argument("--program", default="campaign", help="the program")
     parser.add_argument("--address", help="the cluster, such as auto or ray://HOST:10001; this machine where nothing is said")
     parser.add_argument("--cells", type=int, default=1, help="cells that a task runs; more where they are short")
     parser.add_argument("--pending", type=int, default=1000, help="tasks that Ray knows of at once")
@@ -52,9 +52,9 @@ def main():
     if arguments.cells < 1 or arguments.pending < 1:
         parser.error("--cells and --pending are at least 1")
     file, into = os.path.abspath(arguments.file), os.path.abspath(arguments.into)
-    lab = os.path.abspath(arguments.lab) if os.sep in arguments.lab else arguments.lab
+    program = os.path.abspath(arguments.program) if os.sep in arguments.program else arguments.program
 
-    counted = subprocess.run([lab, "campaign", file, "--count"], stdout=subprocess.PIPE, text=True, check=False)
+    counted = subprocess.run([program, file, "--count"], stdout=subprocess.PIPE, text=True, check=False)
     if counted.returncode != 0:
         return counted.returncode
     count = int(counted.stdout)
@@ -75,7 +75,7 @@ def main():
         for place, result in finished(pending, arguments.pending):
             hear(place, *result)
         last = min(first + arguments.cells, count) - 1
-        pending[run.remote(lab, file, into, first, last)] = first
+        pending[run.remote(program, file, into, first, last)] = first
     for place, result in finished(pending, 1):
         hear(place, *result)
     print(f"{told} tasks, {failed} failed")

@@ -6,7 +6,7 @@
 # submits as many arrays as it takes, since an array is bounded. The same line goes on where jobs failed, timed out or were
 # preempted: a cell that has its result ends at once. FILE, DIR and the program must be seen by all nodes.
 #
-#   LAB      the program; `lab` where nothing is said
+#   PROGRAM  the program; `campaign` where nothing is said
 #   CELLS    cells that a task runs, one after the other or on its processors; 1. For short cells say 100 or more
 #   TASKS    tasks of an array; 1000, one less than Slurm's own bound (scontrol show config | grep MaxArraySize)
 #
@@ -25,10 +25,10 @@ if [ $# != 2 ]; then
     exit 2
 fi
 file=$1 into=$2
-lab=${LAB:-lab} cells=${CELLS:-1} tasks=${TASKS:-1000}
+program=${PROGRAM:-campaign} cells=${CELLS:-1} tasks=${TASKS:-1000}
 
 if [ -z "${SLURM_ARRAY_TASK_ID-}" ]; then
-    count=$("$lab" campaign "$file" --count)
+    count=$("$program" "$file" --count)
     all=$(((count + cells - 1) / cells))
     for ((offset = 0; offset < all; offset += tasks)); do
         last=$((all - offset < tasks ? all - offset - 1 : tasks - 1))
@@ -38,4 +38,4 @@ if [ -z "${SLURM_ARRAY_TASK_ID-}" ]; then
 fi
 
 first=$(((${OFFSET:-0} + SLURM_ARRAY_TASK_ID) * cells))
-exec "$lab" campaign "$file" --into "$into" --jobs "${SLURM_CPUS_PER_TASK:-1}" --cell "$first-$((first + cells - 1))"
+exec "$program" "$file" --into "$into" --jobs "${SLURM_CPUS_PER_TASK:-1}" --cell "$first-$((first + cells - 1))"

@@ -2,15 +2,11 @@
 //! tables.
 #![deny(unsafe_code)]
 
-mod campaign;
 mod check;
-mod flaw;
+mod documents;
 mod link;
 mod measure;
-mod problem;
-mod report;
 mod run;
-mod say;
 mod scenario;
 mod table;
 mod transfer;
@@ -20,12 +16,16 @@ mod workload;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use stackwright_results::Problem;
 
-use problem::Problem;
-
-/// Compare transports on modelled links: scenarios, measurements, tables and reports.
+/// Compare transports on modelled links: scenarios, measurements, and tables.
 #[derive(Parser, Debug)]
 #[command(name = "lab", version)]
+#[command(after_help = "\
+Examples:
+  lab run lab/scenarios/geo.toml
+  lab table transports --quick
+  lab profiles")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -41,13 +41,31 @@ enum Command {
     Link(Box<link::Arguments>),
     Check(check::Arguments),
     Table(table::Arguments),
-    Report(report::Arguments),
-    Campaign(campaign::Arguments),
     Transfer(Box<transfer::Arguments>),
+    Documents(documents::Arguments),
+    /// Moved: `campaign` and `report` are programs of their own
+    #[command(hide = true, alias = "report")]
+    Campaign(Elsewhere),
     #[command(hide = true)]
     Station(run::Station),
     #[command(hide = true)]
     TransferStation(transfer::Station),
+}
+
+/// What was said behind the name of a program that this one held once.
+#[derive(clap::Args, Debug)]
+#[command(disable_help_flag = true)]
+struct Elsewhere {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _words: Vec<String>,
+}
+
+impl Elsewhere {
+    fn problem() -> Problem {
+        Problem::usage("campaigns and reports are programs of their own").advise(
+            "cargo build --release -p stackwright-reports; then: campaign FILE --into DIR, report DIR",
+        )
+    }
 }
 
 fn main() -> ExitCode {
@@ -63,17 +81,11 @@ fn main() -> ExitCode {
         Command::Link(arguments) => link::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Table(arguments) => arguments.obey().map(well),
-        Command::Report(arguments) => arguments.obey().map(well),
-        Command::Campaign(arguments) => campaign::campaign(&arguments).map(well),
+        Command::Campaign(_) => Err(Elsewhere::problem()),
         Command::Transfer(arguments) => arguments.obey().map(well),
+        Command::Documents(arguments) => arguments.obey().map(well),
         Command::TransferStation(station) => station.run().map(well),
         Command::Station(station) => station.run().map(well),
     };
-    match done {
-        Ok(code) => code,
-        Err(problem) => {
-            problem.tell();
-            ExitCode::from(problem.exit_code())
-        }
-    }
+    done.unwrap_or_else(|problem| problem.end("lab"))
 }

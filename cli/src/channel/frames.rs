@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use stackwright::ax25::header::{Addresses, ControlField, Modulus, Unnumbered};
 use stackwright::contract::CallSign;
 
-use crate::dissect::kind;
+use crate::packets::kind;
 
 /// How many links are remembered, and frames that may come again.
 const REMEMBERED_MOST: usize = 64;

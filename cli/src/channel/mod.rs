@@ -7,16 +7,16 @@ pub(crate) mod timeline;
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
+use clap::Args;
 use serde_json::json;
 use stackwright::channel::{ChannelDescription, ChannelFlaw, RadioChannel};
 
-use crate::arguments::RadioChannel as Arguments;
-use crate::described::Flawed;
+use crate::flawed::Flawed;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::say;
@@ -27,6 +27,28 @@ use timeline::Timeline;
 const DESCRIPTION_MOST: u64 = 64 << 10;
 /// How often what happened is shown.
 const LOOK: Duration = Duration::from_millis(20);
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright channel air.toml
+  stackwright channel air.toml --check")]
+pub(crate) struct Arguments {
+    /// The channel, its stations and the addresses of their TNCs (TOML).
+    pub(crate) file: PathBuf,
+    /// Only check the file.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Show also when a transmitter is keyed up, and which station waits for the channel.
+    #[arg(short, long)]
+    pub(crate) all: bool,
+    /// At the end, draw the time line into FILE (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print JSON lines, one per frame.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Problem> {
     let description = load(&arguments.file)?;

@@ -1,8 +1,14 @@
 //! The command line of the client's commands.
 
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::time::Duration;
+
 use clap::Args;
 
-use crate::arguments::Connection;
+use crate::quantity::{patience, rate};
+use crate::stacks::PACKET;
+use crate::trust::TlsArguments;
 
 /// How many files are copied at a time where nobody says it.
 const AT_ONCE: u16 = 4;
@@ -11,8 +17,8 @@ const AT_ONCE: u16 = 4;
 // the command.)
 #[derive(Args)]
 pub(crate) struct Selection {
-    /// Leave out files and folders whose name matches PATTERN (such as '*.tmp'), or whose path
-    /// does if it holds a /; may be repeated.
+    /// Skip files and folders whose name matches PATTERN (such as '*.tmp'), or whose path does, if
+    /// PATTERN contains a /; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) exclude: Vec<String>,
     /// Copy up to N files at a time, each over a connection of its own.
@@ -30,14 +36,20 @@ impl Selection {
 
 #[derive(Args)]
 #[command(override_usage = "stackwright get [OPTIONS] <URL>... [DEST]")]
+#[command(after_help = "\
+Examples:
+  stackwright get ftp://127.0.0.1:2121/paper.pdf
+  stackwright get ftp://anna@host/docs 'ftp://anna@host/*.pdf' ~/copies
+  stackwright get ftp+artp://host/film
+  stackwright get ftp://host/notes.txt -")]
 pub(crate) struct Get {
     /// The addresses of files, folders or patterns: ftp://user@host:port/path, ftps://… over
     /// TLS, ftp+artp://… over ARTP, or NAME:path with a bookmark. User and port are optional.
     ///
     /// DEST is where to save it: a file, a folder, or - for standard output [default: the current
-    /// folder]. A folder is copied with everything below it; what is there already, of the same
-    /// size and date, is not copied again. In the last part of a quoted address, *, ? and [ make a
-    /// pattern: 'ftp://host/*.txt' (? is written as such in the shell only).
+    /// folder]. A folder is copied with everything below it; files that exist with the same size
+    /// and date are skipped. In the last part of a quoted address, * and [ make a pattern:
+    /// 'ftp://host/*.txt'. So does ?, in the shell only.
     #[arg(value_name = "URL", required = true)]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
@@ -48,6 +60,11 @@ pub(crate) struct Get {
 
 #[derive(Args)]
 #[command(override_usage = "stackwright put [OPTIONS] <FILE>... <URL>")]
+#[command(after_help = "\
+Examples:
+  stackwright put notes.txt ftp://127.0.0.1:2121/inbox/
+  stackwright put *.txt docs ftp://anna@host/
+  tar c docs | stackwright put - ftp://anna@host/docs.tar")]
 pub(crate) struct Put {
     /// The files and folders to upload; - is standard input.
     ///
@@ -63,16 +80,20 @@ pub(crate) struct Put {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright mirror ftp://host/docs docs
+  stackwright mirror docs ftp://anna@host/docs --delete --dry-run")]
 pub(crate) struct Mirror {
     /// The folder to copy: an address, or a folder of this machine.
     pub(crate) source: String,
-    /// The folder that becomes like it: a folder of this machine, or an address. It is made if it
-    /// does not exist.
+    /// The folder to synchronise with it: a folder of this machine, or an address. It is created
+    /// if it does not exist.
     pub(crate) target: String,
-    /// Remove what the source does not have from the target, too; nothing is asked.
+    /// Also remove from the target what the source does not have, without a prompt.
     #[arg(long)]
     pub(crate) delete: bool,
-    /// Change nothing, and tell what would be copied and removed.
+    /// Change nothing; show what would be copied and removed.
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -82,6 +103,9 @@ pub(crate) struct Mirror {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright cat ftp://127.0.0.1:2121/notes.txt | less")]
 pub(crate) struct Cat {
     /// The addresses of the files, all on one server.
     #[arg(value_name = "URL", required = true)]
@@ -91,6 +115,10 @@ pub(crate) struct Cat {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright ls ftp://127.0.0.1:2121/
+  stackwright ls -l --human work:docs")]
 pub(crate) struct Ls {
     /// The address of a folder or a file: ftp://user@host:port/folder, or ftp+artp://… over ARTP.
     pub(crate) url: String,
@@ -105,11 +133,15 @@ pub(crate) struct Ls {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright rm ftp://anna@host/old.txt
+  stackwright rm -r ftp://anna@host/old/")]
 pub(crate) struct Rm {
     /// The addresses of the files.
     #[arg(value_name = "URL", required = true)]
     pub(crate) urls: Vec<String>,
-    /// Remove folders with everything below them; nothing is asked.
+    /// Remove folders with everything below them, without a prompt.
     #[arg(long, short)]
     pub(crate) recursive: bool,
     #[command(flatten)]
@@ -117,11 +149,14 @@ pub(crate) struct Rm {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright mkdir -p ftp://anna@host/a/b/c")]
 pub(crate) struct Mkdir {
     /// The addresses of the folders.
     #[arg(value_name = "URL", required = true)]
     pub(crate) urls: Vec<String>,
-    /// Make the folders above, too; a folder that exists is no failure.
+    /// Also make missing parent folders; an existing folder is no failure.
     #[arg(long, short)]
     pub(crate) parents: bool,
     #[command(flatten)]
@@ -129,6 +164,10 @@ pub(crate) struct Mkdir {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright mv ftp://anna@host/a.txt b.txt
+  stackwright mv ftp://anna@host/a.txt /archive/")]
 pub(crate) struct Mv {
     /// The address of a file or folder.
     pub(crate) url: String,
@@ -141,12 +180,65 @@ pub(crate) struct Mv {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright shell ftp://anna@host/
+  printf 'cd docs\\nget *.txt\\n' | stackwright shell ftp://host/")]
 pub(crate) struct Shell {
     /// The server: ftp://user@host/folder, ftp+artp://… over ARTP, or NAME: with a bookmark.
     ///
-    /// Commands are read from the terminal, or from a pipe: then the first one that fails ends the
-    /// shell, and its exit code is the shell's. `help` shows the commands.
+    /// Commands come from the terminal or a pipe. In a pipe, the first command that fails ends the
+    /// shell with its exit code. `help` lists the commands.
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) connection: Connection,
+}
+
+#[derive(Args)]
+pub(crate) struct Connection {
+    /// Read the password from the first line of FILE instead of prompting for it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Let the server open data connections (active mode, PORT) instead of the client (PASV).
+    #[arg(long, conflicts_with = "proxy")]
+    pub(crate) active: bool,
+    /// Go through a proxy: socks5://user@host:port or http://host:port (CONNECT) [default:
+    /// ALL_PROXY].
+    ///
+    /// Its password is read from ~/.netrc. NO_PROXY lists hosts to reach directly. A stack
+    /// described in a file takes it where the file has a `proxy`.
+    #[arg(long, value_name = "URL")]
+    pub(crate) proxy: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArguments,
+    /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stack: Option<PathBuf>,
+    /// The longest packet of ARTP or XTP, in octets [default: 1472, over IPv6 1452].
+    ///
+    /// The default fits into an Ethernet frame of 1500 octets. Use less for a tunnel, more for a
+    /// local network with jumbo frames. ARTP's ends agree on the smaller value, at least 191; XTP's
+    /// each use their own, at least 256.
+    #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]
+    pub(crate) packet: Option<u16>,
+    /// Give up after this silence of the server, in seconds or with a unit (500ms, 2m) [default:
+    /// 60s].
+    #[arg(long, value_name = "TIME", value_parser = patience)]
+    pub(crate) timeout: Option<Duration>,
+    /// Resume a transfer up to N times after a lost connection, doubling the pause each time
+    /// [default: 3].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=20))]
+    pub(crate) retries: Option<u32>,
+    /// Limit the rate of transfers, such as 200k, 2 MB/s, or 10 Mb/s (bits).
+    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "stack")]
+    pub(crate) limit_rate: Option<NonZero<u64>>,
+    /// Report events as JSON lines on standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Report failures only.
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Print the FTP dialogue on standard error, without passwords.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
 }

@@ -11,10 +11,10 @@ use stackwright::copy::{Comparison, CopySide, Indication, Request, TreeOptions, 
 use super::arguments::Selection;
 use super::engine::Told;
 use super::job::{Done, Job, Watch, name};
-use super::place::Local;
 use super::report::Report;
 use super::session::Session;
 use super::{DISK, SERVER, names};
+use crate::graphs::Local;
 use crate::problem::Problem;
 use crate::remote::Remote;
 

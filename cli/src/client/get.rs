@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use super::arguments::{Cat, Get, Selection};
+use super::arguments::{Cat, Connection, Get, Selection};
 use super::copying::{Copy, Ends, Kind, copy_all, tree};
-use super::place::{Local, Place, STANDARD};
+use super::place::{Place, STANDARD};
 use super::report::{Manner, Report};
 use super::{Route, SERVER, Session, names};
-use crate::arguments::Connection;
+use crate::graphs::Local;
 use crate::problem::Problem;
 use crate::remote::Remote;
 

@@ -8,7 +8,8 @@ use stackwright::copy::{Indication, Request};
 
 use super::arguments::Ls;
 use super::listing::{Form, Listing};
-use super::{Done, Job, Local, Route, SERVER, Session, name, names};
+use super::{Done, Job, Route, SERVER, Session, name, names};
+use crate::graphs::Local;
 use crate::problem::Problem;
 use crate::remote::Remote;
 

@@ -8,12 +8,12 @@ use serde_json::json;
 use stackwright::contract::services::{Failure, FileKind};
 use stackwright::copy::{FileChange, Indication, Request};
 
-use super::arguments::{Mkdir, Mv, Rm};
+use super::arguments::{Connection, Mkdir, Mv, Rm};
 use super::engine::Told;
 use super::expand::expand;
 use super::job::Watch;
-use super::{Done, Job, Local, Route, SERVER, Session, name, names};
-use crate::arguments::Connection;
+use super::{Done, Job, Route, SERVER, Session, name, names};
+use crate::graphs::Local;
 use crate::problem::Problem;
 use crate::remote::Remote;
 use crate::report::say;

@@ -9,7 +9,8 @@ use super::arguments::Mirror;
 use super::copying::{Copy, Ends, Kind, copy_all, tree};
 use super::place::Place;
 use super::report::{Manner, Report};
-use super::{DISK, Local, Route, SERVER, Session, names};
+use super::{DISK, Route, SERVER, Session, names};
+use crate::graphs::Local;
 use crate::problem::Problem;
 use crate::remote::Remote;
 

@@ -35,7 +35,6 @@ mod work;
 use stackwright::copy::CopySide;
 
 pub(crate) use job::{Done, Job, name};
-pub(crate) use place::Local;
 pub(crate) use route::Route;
 pub(crate) use session::Session;
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use percent_encoding::percent_decode_str;
 pub(crate) use stackwright::contract::path::{join, split};
 
-use crate::bookmark;
+use crate::bookmarks;
 use crate::problem::Problem;
 use crate::remote::Remote;
 
@@ -49,7 +49,7 @@ fn escape(url: &mut String, text: &str, more: &[char]) {
 /// percent-encoded, and those that are stand for themselves. Returns whether it is one.
 pub(crate) fn parse(text: &str) -> Result<(Remote, bool), Problem> {
     let mut remote = Remote::parse(text)?;
-    let expanded = bookmark::expand(text)?;
+    let expanded = bookmarks::expand(text)?;
     let path =
         expanded.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]));
     let Some((_, last)) = path.map(split).filter(|(_, last)| last.contains(['*', '['])) else {
@@ -78,7 +78,7 @@ pub(crate) fn is_pattern(path: &str) -> bool {
 
 /// Whether a word is the address of a file on a server, and not a file of this machine.
 pub(crate) fn is_address(word: &str) -> bool {
-    word.contains("://") || bookmark::is_meant(word)
+    word.contains("://") || bookmarks::is_meant(word)
 }
 
 /// Whether both are on one server, for the same user.

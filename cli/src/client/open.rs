@@ -10,9 +10,9 @@ use stackwright::copy::Copying;
 use stackwright_drivers::{Driver, Lanes};
 
 use super::engine::{Engine, Running};
-use super::place::Local;
 use super::route::{Limits, Route};
 use crate::described::Described;
+use crate::graphs::Local;
 use crate::problem::Problem;
 use crate::registry::Wishes;
 use crate::remote::Below;

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use crate::graphs::Local;
 use crate::problem::Problem;
 
 /// The name of standard input and output.
@@ -98,29 +99,6 @@ impl Place {
             Place::Folder { name, .. } => name,
             Place::Open { .. } => STANDARD,
         }
-    }
-}
-
-/// What is on this side of a copy.
-pub(crate) enum Local {
-    Folder(PathBuf),
-    Open(File, String),
-}
-
-impl Local {
-    pub(crate) fn shown(&self) -> String {
-        match self {
-            Local::Folder(folder) => folder.display().to_string(),
-            Local::Open(_, shown) => shown.clone(),
-        }
-    }
-
-    /// Makes another session's share of the same.
-    pub(crate) fn try_clone(&self) -> io::Result<Self> {
-        Ok(match self {
-            Local::Folder(folder) => Local::Folder(folder.clone()),
-            Local::Open(file, shown) => Local::Open(file.try_clone()?, shown.clone()),
-        })
     }
 }
 

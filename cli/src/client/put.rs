@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::arguments::{Put, Selection};
 use super::copying::{Copy, Ends, Kind, copy_all, tree};
-use super::place::{Local, Place};
+use super::place::Place;
 use super::report::{Manner, Report};
 use super::{DISK, Route, Session, names};
+use crate::graphs::Local;
 use crate::problem::Problem;
 use crate::remote::Remote;
 

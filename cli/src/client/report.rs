@@ -10,8 +10,8 @@ use indicatif::HumanBytes;
 use serde_json::json;
 use stackwright::copy::SkipReason;
 
+use super::arguments::Connection;
 use super::bars::Bars;
-use crate::arguments::Connection;
 use crate::printable::Printable;
 use crate::problem::Problem;
 use crate::report::{rate, say, short};

@@ -7,7 +7,7 @@ use stackwright::copy::Copying;
 use stackwright::ftp::client::{self, DataMode};
 use stackwright::proxy::Config as Proxy;
 
-use crate::arguments::Connection;
+use super::arguments::Connection;
 use crate::described::Described;
 use crate::problem::Problem;
 use crate::remote::{Below, Remote, check_option};
@@ -46,11 +46,14 @@ impl<'a> Route<'a> {
         let is_built_in = described.is_none();
         check_option("--packet", connection.packet.is_some() && is_built_in, &[below])?;
         check_option("--proxy", connection.proxy.is_some(), &[below])?;
+        if let Some(described) = described.as_ref().filter(|_| connection.proxy.is_some()) {
+            graphs::check_proxy(described)?;
+        }
         let secured = trust::choose(remote, &connection.tls)?;
         let login = secret::login(remote, connection.password_file.as_deref())?;
         // A proxy passes streams on, and stands on TCP.
         let proxy = match remote.below {
-            Below::Tcp | Below::Tls if described.is_none() && !connection.active => {
+            Below::Tcp | Below::Tls if !connection.active => {
                 proxy::choose(connection.proxy.as_deref(), &remote.host)?
             }
             _ => None,

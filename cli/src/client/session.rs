@@ -14,9 +14,9 @@ use super::SERVER;
 use super::engine::{Engine, Told};
 use super::job::{Done, Job, Watch};
 use super::open::open;
-use super::place::Local;
 use super::route::{Limits, Route};
 use super::work::{LOOK, Work};
+use crate::graphs::Local;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 

@@ -12,6 +12,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
+use clap::{Args, ValueEnum};
 use stackwright::ax25::header::DigipeaterPath;
 use stackwright::ax25::{AirRules, AirRulesConfig, Ax25, LinkVersion, Route};
 use stackwright::compose::{Over, stack};
@@ -23,14 +24,72 @@ use stackwright::wire::Message as _;
 use stackwright::{ax25, kiss};
 use stackwright_drivers::Driver;
 
-use crate::arguments::Connect;
 use crate::call::{other_call, own_call};
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
+use crate::quantity::air_rate;
 use crate::stacks::{self, Message};
 use crate::tnc::{TncAddress, TncFrames};
 use terminal::Terminal;
 use tnc::Tnc;
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright connect N0BBB-1 tcp://127.0.0.1:8001 --call N0AAA
+  stackwright connect N0BBB-1 serial:///dev/ttyUSB0 --call N0AAA --via RELAY-1
+  stackwright connect N0BBB-1 tcp://127.0.0.1:8001 --call N0AAA --answer > received.txt")]
+pub(crate) struct Connect {
+    /// The call sign of the station to call, such as N0BBB-1.
+    #[arg(value_name = "CALL")]
+    pub(crate) peer: String,
+    /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
+    /// pty:PATH for a terminal that is made there. Without a TNC, frames go over UDP to another
+    /// station: axudp://host:10093, received at ?local=10093.
+    pub(crate) line: String,
+    /// Your call sign; nothing is transmitted without one.
+    #[arg(long, value_name = "MYCALL")]
+    pub(crate) call: Option<String>,
+    /// Wait for the call of CALL instead of calling. Other stations are refused.
+    #[arg(long, conflicts_with = "via")]
+    pub(crate) answer: bool,
+    /// The digipeaters on the way, in order.
+    #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
+    pub(crate) via: Vec<String>,
+    /// The rate on the air in bit/s, such as 1200 or '9.6 kb/s'; timers depend on it.
+    #[arg(long, value_name = "RATE", default_value_t = 1200, value_parser = air_rate)]
+    pub(crate) rate: u32,
+    /// The port of a TNC with several radios.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..16))]
+    pub(crate) port: u8,
+    /// The version of AX.25 [default: try 2.2, fall back to 2.0].
+    #[arg(long, value_enum)]
+    pub(crate) version: Option<Ax25Version>,
+    /// Show events, and packets that a layer drops.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+/// A version of AX.25.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Ax25Version {
+    /// For stations that do not answer newer frames.
+    #[value(name = "2.0")]
+    V20,
+    /// Without falling back.
+    #[value(name = "2.2")]
+    V22,
+}
+
+impl From<Ax25Version> for stackwright::ax25::LinkVersion {
+    fn from(version: Ax25Version) -> Self {
+        match version {
+            Ax25Version::V20 => stackwright::ax25::LinkVersion::V20,
+            Ax25Version::V22 => stackwright::ax25::LinkVersion::V22,
+        }
+    }
+}
 
 stack! {
     /// Links of a station, through a TNC.

@@ -7,7 +7,7 @@ use stackwright::tailored::Demand;
 
 use crate::problem::Problem;
 use crate::report::say;
-use crate::spec::{Phase, phases, phases_of, planned, said};
+use crate::specification::{Phase, phases, phases_of, planned, said};
 
 pub(super) fn explain(of: &str, json: bool) -> Result<(), Problem> {
     tell(phases(of)?, json)

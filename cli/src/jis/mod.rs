@@ -28,33 +28,42 @@ const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), POR
 #[derive(Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Jis {
-    /// Serve the baseline JPEGs of a folder, not of those below it.
+    /// Serve the baseline JPEGs of a folder, without its subfolders.
     Serve(Serve),
-    /// Fetch a picture: the file, octet for octet; as PNG; or into the terminal.
+    /// Fetch a picture: as the identical file, as PNG, or into the terminal.
     Get(Get),
-    /// Replay a log of `get`: when half of the picture was there, and how good it was by then.
+    /// Replay a log of `get`: the time of half the picture, and its quality by then.
     Replay(ReplayLog),
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright jis serve ~/Pictures
+  stackwright jis serve ~/Pictures --listen 0.0.0.0:4331")]
 pub(crate) struct Serve {
     /// The folder.
     folder: PathBuf,
     /// Listen here; the port is one of UDP.
     #[arg(long, value_name = "ADDRESS:PORT", default_value_t = DEFAULT)]
     listen: SocketAddr,
-    /// Keep pictures split in memory, at most this much together, such as 1GB: they are sent at
-    /// once when they are asked for again. A file that has changed is read anew.
+    /// Cache split pictures in memory, up to this size in total, such as 1GB, so that repeated
+    /// requests are answered at once. A changed file is read again.
     #[arg(long, value_name = "OCTETS", default_value = "64MB", value_parser = octets)]
     keep: u64,
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright jis get jis://127.0.0.1/cat.jpg
+  stackwright jis get jis://127.0.0.1/cat.jpg --show
+  stackwright jis get 127.0.0.1 cat.jpg --log cat.log")]
 pub(crate) struct Get {
     /// The picture's address, jis://HOST/NAME or jis://HOST:PORT/NAME; or the host alone.
     #[arg(value_name = "URL|HOST")]
     place: String,
-    /// The picture's name, behind a host alone.
+    /// The picture's name, after a host alone.
     name: Option<String>,
     /// Write the file here; - is the standard output. By default, the picture's name.
     #[arg(short, long, value_name = "FILE")]
@@ -65,7 +74,7 @@ pub(crate) struct Get {
     /// Show it in the terminal, as it arrives.
     #[arg(long)]
     show: bool,
-    /// Write what arrives, and when, as lines of JSON.
+    /// Log each arriving piece with its time, as JSON lines.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Overwrite files.
@@ -74,8 +83,11 @@ pub(crate) struct Get {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright jis replay cat.log cat.jpg")]
 pub(crate) struct ReplayLog {
-    /// What `get --log` has written.
+    /// The log, from `get --log`.
     log: PathBuf,
     /// The picture, as it arrived or as the server has it.
     file: PathBuf,

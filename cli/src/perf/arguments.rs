@@ -7,17 +7,17 @@ use stackwright::artp::Congestion;
 
 use super::options;
 use super::place::PORT;
-use crate::arguments::PACKET;
-use crate::quantity::{duration, octets, patience};
+use crate::quantity::{duration, octet_rate, octets, patience};
+use crate::stacks::PACKET;
 
 /// Measure a transport between two processes: throughput, latency, associations, processor time.
 #[derive(Subcommand)]
 // Built when used, like the commands beside it: otherwise a transfer of 100 kB takes 8 % longer.
 #[command(defer = true)]
 pub(crate) enum Perf {
-    /// Run the server: count what arrives, answer requests, and report to the client.
+    /// Run the server: count arriving messages, answer requests, and report to the client.
     Serve(Serve),
-    /// Run a measurement against a server, by default bulk; the figures are what the server
+    /// Run a measurement against a server, by default bulk; figures count messages that the server
     /// received.
     Run(Run),
 }
@@ -31,14 +31,28 @@ impl Perf {
     }
 }
 
+const SERVE_EXAMPLES: &str = "
+
+Examples:
+  stackwright perf serve
+  stackwright perf serve artp://0.0.0.0:4330 --cores 4";
+
+const RUN_EXAMPLES: &str = "
+
+Examples:
+  stackwright perf run artp://HOST:4330
+  stackwright perf run artp://HOST:4330 --requests
+  stackwright perf run tcp://HOST:4330 --octets 1GB --json";
+
 #[derive(Args)]
-#[command(after_help = options::help())]
+#[command(after_help = format!("{}{SERVE_EXAMPLES}", options::help()))]
 pub(crate) struct Serve {
     /// Transport and address: artp://ADDR:PORT, udp://…, tcp://…, ordered+artp://…,
     /// tailored://…, or XTP with one of its services: xtp://…, stream+xtp://…,
     /// transaction+xtp://…, acknowledged+xtp://…, unacknowledged+xtp://…, bulk+xtp://…,
-    /// isochronous+xtp://…; or xtp+ip://ADDR, which
-    /// has no ports and needs a right. An address alone means ARTP; port 0 picks a free port.
+    /// isochronous+xtp://…; or xtp+ip://ADDR, which has no ports and needs root. Any other name is
+    /// that of a protocol that a stack file describes alone, such as stop-and-wait://…. An address
+    /// alone means ARTP; port 0 picks a free port.
     #[arg(default_value_t = format!("artp://127.0.0.1:{PORT}"))]
     pub(crate) url: String,
     /// Run N threads, each with its own stack and socket at the same address.
@@ -51,18 +65,19 @@ pub(crate) struct Serve {
     /// Report events as JSON lines on standard output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Report twice a second what has come so far, too, however the measurement ends.
+    /// Also report the octets received so far, twice a second.
     #[arg(long, requires = "json")]
     pub(crate) intervals: bool,
 }
 
 #[derive(Args, Clone)]
-#[command(after_help = options::help())]
+#[command(after_help = format!("{}{RUN_EXAMPLES}", options::help()))]
 pub(crate) struct Run {
     /// The address of `stackwright perf serve`: artp://host:port, udp://…, tcp://…,
     /// ordered+artp://…, tailored://…, xtp://…, stream+xtp://…, transaction+xtp://… (with
     /// --requests), acknowledged+xtp://…, unacknowledged+xtp://…, bulk+xtp://…,
-    /// isochronous+xtp://… or xtp+ip://host.
+    /// isochronous+xtp://… or xtp+ip://host; or a protocol that a stack file describes, such as
+    /// stop-and-wait://….
     pub(crate) url: String,
     /// Length of a message, at least 16 octets [default: 10kB; 64 with --requests or
     /// --associations].
@@ -80,19 +95,18 @@ pub(crate) struct Run {
     /// Measure latency: send a message, wait for a reply of the same size, repeat.
     #[arg(long, conflicts_with_all = ["associations", "copies"])]
     pub(crate) requests: bool,
-    /// Tell how often an octet of payload is copied in user space: on its way down here, and on its
-    /// way up at the server.
+    /// Report how often each end copies an octet of payload in user space.
     #[arg(long, conflicts_with = "cipher")]
     pub(crate) copies: bool,
     /// Repeat --associations N times.
     #[arg(long, value_name = "N", requires = "associations", default_value_t = 1)]
     pub(crate) repeat: u32,
-    /// Keep all associations open for this long, to inspect memory; --json prints a line when it
-    /// begins.
+    /// Keep all associations open for this long, to inspect memory; --json prints a line at the
+    /// start.
     #[arg(long, value_name = "TIME", requires = "associations", value_parser = duration)]
     pub(crate) hold: Option<Duration>,
-    /// To a group, such as xtp://239.77.1.1 or xtp+ip://239.77.1.1: wait for this many receivers
-    /// before anything counts as received [default: those that answer within half a second].
+    /// To a group, such as xtp://239.77.1.1 or xtp+ip://239.77.1.1: wait for N receivers before
+    /// data counts as received [default: those that answer within half a second].
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) members: u16,
     #[command(flatten)]
@@ -115,26 +129,25 @@ pub(crate) struct Tuning {
     /// The window of ARTP or XTP in octets, such as 4MB.
     #[arg(long, value_name = "OCTETS", value_parser = octets, conflicts_with = "window")]
     pub(crate) flight: Option<u64>,
-    /// How fast isochronous+xtp and bulk+xtp send, in octets per second, such as 1MB [default:
-    /// 1.25MB, and bulk as fast as it can].
-    #[arg(long, value_name = "OCTETS", value_parser = octets)]
+    /// The send rate of isochronous+xtp and bulk+xtp, such as 1 MB/s, or 8 Mb/s (bits) [default:
+    /// 1.25 MB/s; bulk+xtp: unlimited].
+    #[arg(long, value_name = "RATE", value_parser = octet_rate)]
     pub(crate) rate: Option<u64>,
-    /// How many octets of packets ARTP and XTP write one behind the other at most, to send them in
-    /// one system call; 0: each packet has memory of its own [default: 65507].
+    /// The most octets of packets that ARTP and XTP write into one buffer, to send them in one
+    /// system call; 0 gives each packet its own buffer [default: 65507].
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(..=65_507))]
     pub(crate) run: Option<u16>,
-    /// Let XTP's checks cover headers alone (NOCHECK): the octets of messages may arrive altered.
+    /// Let XTP's checks cover headers only (NOCHECK): payload may arrive altered.
     #[arg(long)]
     pub(crate) unchecked: bool,
     /// Acknowledge every N-th ARTP packet, or earlier when the delay timer expires.
     ///
     /// The default is every 2 full packets, or up to 32 short ones of the same total length. An end
-    /// that only receives has no round-trip time, and acknowledges every second packet at the
-    /// latest.
+    /// that only receives has no round-trip time, and acknowledges at least every second packet.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
     pub(crate) gather: Option<u32>,
-    /// Congestion control: cubic, bbr, new-reno or, of ARTP, document (its specification's); of TCP
-    /// the kernel's [default: cubic].
+    /// Congestion control: cubic, bbr, new-reno or, for ARTP, document (that of its specification);
+    /// for TCP, one of the kernel's [default: cubic].
     ///
     /// The default does not depend on the system's setting for TCP.
     #[arg(long, value_name = "NAME", value_parser = congestion)]
@@ -149,7 +162,7 @@ pub(crate) struct Tuning {
     /// Busy-poll this long before sleeping; 50 halves latency if each end has its own core.
     #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u64).range(..=10_000))]
     pub(crate) spin: Option<u64>,
-    /// ARTP's first packet number; just below 4294967296 it wraps soon.
+    /// ARTP's first packet number; a number just below 4294967296 wraps soon.
     #[arg(long, value_name = "NUMBER", hide = true)]
     pub(crate) first: Option<u32>,
     /// The longest message, in octets.

@@ -50,6 +50,10 @@ impl Target {
         to_one.into_iter().chain(to_group)
     }
 
+    fn is_listed(self) -> bool {
+        matches!(self.transport, Transport::Listed(_))
+    }
+
     fn is_artp(self) -> bool {
         matches!(self.transport, Artp | OrderedArtp)
     }
@@ -73,7 +77,7 @@ pub(super) const OPTIONS: &[TransportOption] = &[
     TransportOption {
         name: "--packet",
         is_given: |given| given.tuning().packet.is_some(),
-        is_honoured: |target| !matches!(target.transport, Udp | Tcp),
+        is_honoured: |target| !matches!(target.transport, Udp | Tcp) && !target.is_listed(),
     },
     TransportOption {
         name: "--window",
@@ -93,7 +97,9 @@ pub(super) const OPTIONS: &[TransportOption] = &[
     TransportOption {
         name: "--run",
         is_given: |given| given.tuning().run.is_some(),
-        is_honoured: |target| !matches!(target.transport, Udp | Tcp | Tailored),
+        is_honoured: |target| {
+            !matches!(target.transport, Udp | Tcp | Tailored) && !target.is_listed()
+        },
     },
     TransportOption {
         name: "--unchecked",
@@ -134,7 +140,9 @@ pub(super) const OPTIONS: &[TransportOption] = &[
         name: "--cores",
         is_given: |given| matches!(given, Given::Serve(serve) if serve.cores > 1),
         // The kernel assigns associations to sockets that share a port; a group reaches all.
-        is_honoured: |target| !matches!(target.transport, Tcp | XtpIp) && !target.is_group,
+        is_honoured: |target| {
+            !matches!(target.transport, Tcp | XtpIp) && !target.is_group && !target.is_listed()
+        },
     },
     TransportOption {
         name: "--requests",

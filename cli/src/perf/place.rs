@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use stackwright::catalogue;
+
 use crate::address::{self, Address};
 use crate::problem::Problem;
 
@@ -37,6 +39,8 @@ pub(crate) enum Transport {
     XtpIp,
     /// Messages over a transport that is tailored to them, over UDP.
     Tailored,
+    /// Messages over a protocol of the catalogue of which a file says all, by its name.
+    Listed(&'static str),
 }
 
 impl Transport {
@@ -56,6 +60,17 @@ impl Transport {
         Transport::Tailored,
     ];
 
+    /// Finds what an address begins with: one of the above, or else a protocol of the catalogue.
+    fn find(scheme: &str) -> Option<Self> {
+        let known = Transport::ALL.into_iter().find(|transport| transport.scheme() == scheme);
+        known.or_else(|| {
+            between(scheme)?;
+            let described = stackwright_parts::described(|| 0);
+            let name = described.iter().map(|(name, ..)| name).find(|name| *name == scheme);
+            name.map(Transport::Listed)
+        })
+    }
+
     /// How an address begins.
     pub(crate) fn scheme(self) -> &'static str {
         match self {
@@ -72,12 +87,29 @@ impl Transport {
             Transport::IsochronousXtp => "isochronous+xtp",
             Transport::XtpIp => "xtp+ip",
             Transport::Tailored => "tailored",
+            Transport::Listed(name) => name,
         }
     }
 
     /// Whether it is XTP, with any service.
     pub(crate) fn is_xtp(self) -> bool {
-        self.scheme().contains("xtp")
+        !matches!(self, Transport::Listed(_)) && self.scheme().contains("xtp")
+    }
+}
+
+/// Returns what stands above a protocol of the catalogue where it is measured, and the adapter
+/// below it.
+pub(super) fn between(name: &str) -> Option<(Option<&'static str>, &'static str)> {
+    let entry = catalogue::find(name)?;
+    let above = match entry.provides {
+        "Datagrams" => None,
+        "Streams" => Some("framed"),
+        _ => return None,
+    };
+    match entry.uses {
+        "Datagrams" => Some((above, "udp")),
+        "Streams" => Some((above, "tcp")),
+        _ => None,
     }
 }
 
@@ -94,8 +126,7 @@ impl Place {
         let wrong = |why| Problem::Measured { url: address::without_password(text), why };
         let whole = if text.contains("://") { text.to_owned() } else { format!("artp://{text}") };
         let url = Address::parse(&whole).map_err(wrong)?;
-        let transport =
-            Transport::ALL.into_iter().find(|transport| transport.scheme() == url.scheme);
+        let transport = Transport::find(&url.scheme);
         let transport = transport.ok_or_else(|| wrong("the transport is unknown"))?;
         if !matches!(url.path, "" | "/") || url.user.or(url.password).is_some() {
             return Err(wrong("only a host and a port are allowed"));
@@ -138,9 +169,13 @@ mod tests {
         assert_eq!(read("tcp://127.0.0.1:80").as_deref(), Some("tcp://127.0.0.1:80"));
         assert_eq!(read("xtp+ip://127.0.0.2/").as_deref(), Some("xtp+ip://127.0.0.2"));
         assert_eq!(read("xtp+ip://[::1]").as_deref(), Some("xtp+ip://[::1]"));
+        assert_eq!(read("stop-and-wait://[::1]:9").as_deref(), Some("stop-and-wait://[::1]:9"));
         assert_eq!(read("[fe80::1%252]").as_deref(), Some("artp://[fe80::1%2]:4330"));
         for wrong in [
             "quic://127.0.0.1",
+            // It needs secrets, and provides files.
+            "tls://127.0.0.1",
+            "copy://127.0.0.1",
             "xtp+ip://127.0.0.1:7",
             "tcp://",
             "udp://127.0.0.1/path",

@@ -1,11 +1,12 @@
 //! The stacks that are measured, each a graph of parts.
 
+use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use stackwright::artp::{self, Cipher as Seal, Congestion, Protection, Sealing, Secret};
-use stackwright::compose::graph::Builder;
+use stackwright::compose::graph::{Builder, Description};
 use stackwright::contract::services::{Credit, Datagrams};
 use stackwright::framed::Framed;
 use stackwright::ordered::{self, Ordered};
@@ -22,11 +23,12 @@ use stackwright::xtp::services::{
 };
 use stackwright_drivers::ip::{self, Ip};
 use stackwright_drivers::tcp::{Tcp, has_congestion};
+use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::{Config, System, blocking};
 use stackwright_parts::{Boxed, Message, Part, Stack};
 
 use super::arguments::{Cipher, Key, Run, Tuning};
-use super::place::{Place, Transport};
+use super::place::{Place, Transport, between};
 use crate::problem::Problem;
 use crate::stacks::{SHORT, packet, pool};
 
@@ -78,6 +80,9 @@ impl Make {
     }
 
     fn stack(&self, system: &System) -> Measured {
+        if let Transport::Listed(name) = self.transport {
+            return self.listed(name, system);
+        }
         let parts = self.transport.parts(self.address.is_multicast());
         let lowers = parts[1..].iter().map(Some).chain([None]);
         let builder = parts.iter().zip(lowers).fold(Builder::new(), |builder, (name, lower)| {
@@ -85,6 +90,16 @@ impl Make {
             lower.into_iter().fold(builder, |builder, lower| builder.over(lower))
         });
         builder.top(parts[0]).build().expect("the rule book takes each of them")
+    }
+
+    /// Builds the stack of a protocol of the catalogue, as a file would describe it.
+    fn listed(&self, name: &str, system: &System) -> Measured {
+        let (description, adapter) = description(name);
+        let bottom = Cell::new(Some(self.part(adapter, system)));
+        let registry = stackwright_parts::described(|| fastrand::u64(..));
+        let registry = registry
+            .with(adapter, "", &[], move |_| Ok(bottom.take().expect("a stack has one adapter")));
+        description.build(&registry).expect("it was looked at")
     }
 
     fn part(&self, name: &str, system: &System) -> Boxed {
@@ -135,6 +150,27 @@ impl Make {
     }
 }
 
+/// Describes the stack of a protocol of the catalogue; returns its adapter, too.
+fn description(name: &str) -> (Description, &'static str) {
+    let (above, adapter) = between(name).expect("an address names no other");
+    let top = above.map(|above| format!("[{above}]\nover = \"{name}\"\n")).unwrap_or_default();
+    let text = format!(
+        "top = \"{}\"\n{top}[{name}]\nover = \"{adapter}\"\n[{adapter}]\n",
+        above.unwrap_or(name)
+    );
+    (Description::read(&text).expect("names are those of an address"), adapter)
+}
+
+/// Says why the rule book refuses the stack of a protocol of the catalogue, or what its file would
+/// have to say.
+fn refused(name: &str) -> Option<String> {
+    let (description, adapter) = description(name);
+    let registry = stackwright_parts::described(|| 0).with(adapter, "", &[], move |_| {
+        Ok(if adapter == "udp" { Udp::<Message>::shown() } else { Tcp::<Message>::shown() })
+    });
+    description.look(&registry).err().map(|flaw| flaw.says().to_owned())
+}
+
 impl Transport {
     /// The parts of its stacks, from the top.
     fn parts(self, is_group: bool) -> &'static [&'static str] {
@@ -154,6 +190,7 @@ impl Transport {
             Transport::UnacknowledgedXtp => &[UnacknowledgedDatagram::NAME, "udp"],
             Transport::BulkXtp => &["framed", BulkData::NAME, "udp"],
             Transport::IsochronousXtp => &[IsochronousStream::NAME, "udp"],
+            Transport::Listed(name) => unreachable!("`{name}` is described"),
         }
     }
 
@@ -161,7 +198,7 @@ impl Transport {
     pub(super) fn congestion(self, tuning: &Tuning) -> Option<&'static str> {
         let congestion = tuning.congestion.unwrap_or_default();
         match self {
-            Transport::Udp => None,
+            Transport::Udp | Transport::Listed(_) => None,
             transport if transport.is_xtp() => None,
             Transport::Tcp => kernels(congestion),
             Transport::Tailored => Some("cubic"),
@@ -198,6 +235,11 @@ impl Transport {
         }
         if place.is_group() && !matches!(self, Transport::Xtp | Transport::XtpIp) {
             let why = "only xtp:// and xtp+ip:// send to a group".into();
+            return Err(Problem::Measurement { url: place.url(), why });
+        }
+        if let Transport::Listed(name) = self
+            && let Some(why) = refused(name)
+        {
             return Err(Problem::Measurement { url: place.url(), why });
         }
         if self == Transport::XtpIp {
@@ -311,7 +353,7 @@ pub(super) fn described(system: &System, place: &Place, tuning: &Tuning) -> Stri
     let (secret, epoch) = ([0; 16], 0);
     let xtp = xtp::Config { secret, ..xtp_config(system, place.transport, address, tuning) };
     match place.transport {
-        Transport::Udp => String::new(),
+        Transport::Udp | Transport::Listed(_) => String::new(),
         Transport::Tcp => format!("{:?}", place.transport.congestion(tuning)),
         Transport::Artp | Transport::OrderedArtp => {
             let config = artp::Config { secret, epoch, ..artp_config(system, address, tuning) };

@@ -27,9 +27,10 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use nix::sys::termios::{SetArg, tcgetattr, tcsetattr};
 
-use crate::arguments::{Connection, Shell as Arguments};
+use crate::client::arguments::{Connection, Shell as Arguments};
 use crate::client::put::ROOT;
-use crate::client::{Local, Route, Session};
+use crate::client::{Route, Session};
+use crate::graphs::Local;
 use crate::interrupts::{ends, interrupts};
 use crate::problem::Problem;
 use crate::remote::Remote;

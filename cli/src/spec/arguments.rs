@@ -7,42 +7,46 @@ use clap::{Args, Subcommand, ValueEnum};
 #[derive(Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Spec {
-    /// Write a small protocol to begin with: NAME.protocol.
+    /// Write a small protocol as a starting point: NAME.protocol.
     New(New),
-    /// Compile a protocol: say what is wrong with it, or how many states its roles have; check what
-    /// it promises.
+    /// Compile a protocol: report mistakes, or the number of states of each role; check its
+    /// properties.
     Check(Check),
     /// List the states of each role; or draw them.
     Draw(Draw),
     /// Generate Rust: a module that allocates nothing and needs no standard library.
     Gen(Generate),
-    /// Run a role by hand: read what it hears from the standard input, a line each.
+    /// Run a role by hand: read its inputs from standard input, one per line.
     ///
-    /// A line is the name of an ADU or input, and its values: Data 7 hello. Others are: room,
-    /// drained, ended, a time as `spec draw` writes it (after 200 ms), and NAME = VALUE, which is
-    /// what the host function NAME answers from then on.
+    /// A line is the name of an ADU or input, and its values: Data 7 hello. Other lines are: room,
+    /// drained, ended, a time as `spec draw` writes it (after 200 ms), and NAME = VALUE, which sets
+    /// the result of the host function NAME from then on.
     Run(Role),
-    /// Write protocols in the style: indentation, spaces.
+    /// Format protocols: indentation, spaces.
     Fmt(Format),
-    /// Write test vectors, JSON lines: runs that together pass through each transition.
+    /// Write test vectors, as JSON lines: runs that together cover each transition.
     Vectors(Role),
-    /// Print the hash of what both ends have to have in common.
+    /// Print the hash of the properties on which both ends must agree.
     Hash(One),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Beginning {
-    /// Two ends that ask and answer each other.
+    /// Two ends that answer each other.
     PingPong,
-    /// A message at a time, sent again until it is acknowledged.
+    /// One message at a time, retransmitted until it is acknowledged.
     StopAndWait,
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright spec new Probe --from ping-pong
+  stackwright spec check probe.protocol")]
 pub(crate) struct New {
-    /// The name: letters and digits, the first of them large.
+    /// The name: letters and digits, beginning with a capital letter.
     pub(crate) name: String,
-    /// What it begins with.
+    /// The template.
     #[arg(long, value_enum, default_value = "stop-and-wait")]
     pub(crate) from: Beginning,
 }
@@ -54,24 +58,36 @@ pub(crate) struct One {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright spec check lookup.protocol
+  stackwright spec check lookup.protocol --with old.protocol")]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) of: One,
-    /// Check also that an end of this older version and one of the new understand each other.
+    /// Also check that this older version interoperates with the new one.
     #[arg(long, value_name = "OLD")]
     pub(crate) with: Option<PathBuf>,
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  printf 'Find printer\\nafter 1000 ms\\n' | stackwright spec run lookup.protocol
+  stackwright spec vectors lookup.protocol --role Client")]
 pub(crate) struct Role {
     /// The file, NAME.protocol.
     pub(crate) file: PathBuf,
-    /// Which of its roles [default: the first].
+    /// The role [default: the first].
     #[arg(long, value_name = "NAME")]
     pub(crate) role: Option<String>,
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright spec draw lookup.protocol --role Client
+  stackwright spec draw lookup.protocol --svg > lookup.svg")]
 pub(crate) struct Draw {
     #[command(flatten)]
     pub(crate) of: Role,
@@ -84,20 +100,24 @@ pub(crate) struct Draw {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright spec gen lookup.protocol -o lookup.rs
+  stackwright spec gen --contract lookup.protocol -o network.rs")]
 pub(crate) struct Generate {
     #[command(flatten)]
     pub(crate) of: One,
-    /// Add what makes each role a layer over datagrams (stackwright-role).
+    /// Also make each role a layer over datagrams (stackwright-role).
     #[arg(long)]
     pub(crate) contract: bool,
-    /// Write the transport of each phase instead: the policies that its services select, and no
-    /// others, for `tailored`.
+    /// Write the transport of each phase instead, for `tailored`: only the policies that its
+    /// services select.
     #[arg(long, conflicts_with = "contract")]
     pub(crate) transport: bool,
-    /// Write into this file instead of the standard output.
+    /// Write into this file instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Write nothing; fail where FILE is not what would be written.
+    /// Write nothing; fail if FILE differs from the output.
     #[arg(long, requires = "output")]
     pub(crate) check: bool,
 }
@@ -107,7 +127,7 @@ pub(crate) struct Format {
     /// The files, NAME.protocol.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Write nothing; fail where a file is not in the style.
+    /// Write nothing; fail if a file is not formatted.
     #[arg(long)]
     pub(crate) check: bool,
 }

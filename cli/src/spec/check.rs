@@ -3,9 +3,9 @@
 use stackwright_spec::{Checked, Conclusion, explore, explore_mixed, hash, layout_differences};
 
 use super::arguments::Check;
-use super::text::Source;
 use crate::problem::Problem;
 use crate::report::say;
+use crate::specification::Source;
 
 pub(super) fn check(check: &Check) -> Result<(), Problem> {
     let path = &check.of.file;

@@ -7,15 +7,15 @@ use std::process::{Command, Stdio};
 use stackwright_spec::{RustForm, dot, hash as hash_of, list, rust, vectors as vectors_of};
 
 use super::arguments::{Draw, Format, Generate, One, Role};
-use super::text::{Source, read, refused};
 use super::transport;
 use crate::problem::Problem;
 use crate::report::say;
+use crate::specification::{Source, read, refused};
 
 pub(super) fn draw(draw: &Draw) -> Result<(), Problem> {
     let source = Source::load(&draw.of.file)?;
     let program = &source.compiled.program;
-    let one = source.role(&draw.of)?;
+    let one = source.role(draw.of.role.as_deref())?;
     let roles = if draw.of.role.is_some() || draw.dot || draw.svg {
         one..one + 1
     } else {
@@ -102,7 +102,7 @@ pub(super) fn format(format: &Format) -> Result<(), Problem> {
 
 pub(super) fn vectors(vectors: &Role) -> Result<(), Problem> {
     let source = Source::load(&vectors.file)?;
-    let nth = source.role(vectors)?;
+    let nth = source.role(vectors.role.as_deref())?;
     let compiled = &source.compiled;
     say!("{}", vectors_of(&compiled.program, nth, &compiled.automata[nth]).trim_end());
     Ok(())

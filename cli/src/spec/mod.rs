@@ -3,26 +3,21 @@
 //! | file | what |
 //! | --- | --- |
 //! | `arguments.rs` | what may be said of it |
-//! | `text.rs` | a text is read and compiled, or it is shown what is wrong |
 //! | `begin.rs` | a first text |
 //! | `check.rs` | what it promises is checked |
 //! | `make.rs` | what is made of a text: pictures, Rust, vectors, a text in the style |
 //! | `run.rs`, `host.rs` | a role is run by hand |
-//! | `phases.rs` | the services that phases name |
-//! | `transport.rs` | the transports that they select, as Rust |
+//! | `transport.rs` | the transports that phases select, as Rust |
 
 mod arguments;
 mod begin;
 mod check;
 mod host;
 mod make;
-mod phases;
 mod run;
-mod text;
 mod transport;
 
 pub(crate) use arguments::Spec;
-pub(crate) use phases::{Phase, phases, phases_of, planned, said};
 
 use crate::problem::Problem;
 

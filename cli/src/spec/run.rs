@@ -7,16 +7,16 @@ use stackwright_spec::{Compiled, Interpreter, SignalKind, Stimulus, Value};
 
 use super::arguments::Role;
 use super::host::{Host, value};
-use super::text::Source;
 use crate::problem::Problem;
 use crate::report::say;
+use crate::specification::Source;
 
 /// Words that are held, at most.
 const HELD_MOST: usize = 1000;
 
 pub(super) fn run(run: &Role) -> Result<(), Problem> {
     let source = Source::load(&run.file)?;
-    let nth = source.role(run)?;
+    let nth = source.role(run.role.as_deref())?;
     let mut by_hand = ByHand::new(&source.compiled, nth);
     by_hand.react(Stimulus::Begin);
     let mut refused = None;

@@ -7,8 +7,8 @@ use stackwright::policies::profile::{FixedRate, Path, Plan, PolicyValues};
 use stackwright::transport::SLOTS;
 use stackwright_spec::{Compiled, PhasePlan, hash};
 
-use super::phases::{planned, said};
 use crate::problem::Problem;
+use crate::specification::{planned, said};
 
 const TOP: &str =
     "#![allow(clippy::all, clippy::pedantic, dead_code, unreachable_pub, unused_imports)]

@@ -16,15 +16,15 @@ mod tncs;
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant as Clock};
 
+use clap::Args;
 use stackwright::contract::services::Ended;
 use stackwright::contract::{IndicationOf, Outlet, Participant, RequestOf};
 
-use crate::arguments::Station;
-use crate::described::Flawed;
+use crate::flawed::Flawed;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::{say, short};
@@ -36,6 +36,26 @@ use setup::{Setup, StationStack};
 const LOOK: Duration = Duration::from_millis(500);
 /// How long links may take to end then: as long as AGW gives them.
 const END_WITHIN: Duration = Duration::from_secs(12);
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stackwright station station.toml --check
+  stackwright station station.toml --dry-run
+  stackwright station station.toml")]
+pub(crate) struct Station {
+    /// The station's file, in TOML: call sign, TNCs, and services for programs.
+    pub(crate) file: PathBuf,
+    /// Only check the file.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Transmit nothing; show the frames instead, with their air time.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Show transmitted frames, and packets that a layer drops.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
 
 pub(crate) fn run(station: &Station) -> Result<(), Problem> {
     let mut file = load(&station.file)?;

@@ -11,6 +11,7 @@
 //! | [`Protocol`], [`Outlet`], [`Context`] | the contract itself |
 //! | [`Batches`] | which protocol takes several messages at once, and where they are split |
 //! | [`Handle`], [`Names`], [`Mirror`] | how both sides of a boundary speak of one association |
+//! | [`Arrivals`] | listeners, names that wait for arrivals, and their ends |
 //! | [`Backlog`] | what waits for the credit of a stream |
 //! | [`ax25`] | the head of a frame of AX.25, which several protocols read |
 //! | [`ask`] | questions: how long a message may be, which peer, what round-trip time |
@@ -26,6 +27,7 @@
 
 extern crate alloc;
 
+mod arrivals;
 pub mod ask;
 pub mod ax25;
 mod backlog;
@@ -49,6 +51,7 @@ mod time;
 mod word;
 pub mod words;
 
+pub use arrivals::{Arrivals, Party};
 pub use backlog::Backlog;
 pub use batches::{Batches, hand_down, hand_up};
 pub use call_sign::{BadCallSign, CallSign};

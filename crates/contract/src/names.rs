@@ -161,4 +161,12 @@ impl<T> Mirror<T> {
             Some((Handle { index: index as u32, generation: *generation }, value))
         })
     }
+
+    /// Returns all living names, in the order of their index.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (Handle, &mut T)> {
+        self.slots.iter_mut().enumerate().filter_map(|(index, slot)| {
+            let (generation, value) = slot.as_mut()?;
+            Some((Handle { index: index as u32, generation: *generation }, value))
+        })
+    }
 }

@@ -9,7 +9,6 @@ use stackwright_contract::{Handle, Participant};
 use crate::error::Error;
 use crate::flavor::{CurrentThread, Flavor, Lock};
 use crate::hold::Hold;
-use crate::mailbox::Named;
 use crate::shared::{Config, Shared, StackAny};
 use crate::system::System;
 
@@ -70,9 +69,7 @@ impl<S: StackAny, F: Flavor> Host<S, F> {
 
     pub(crate) fn totals(&self) -> Totals {
         let shared = self.shared.lock();
-        let links =
-            shared.mailbox.names.iter().filter(|(_, named)| matches!(named, Named::Link(_)));
-        Totals { associations: links.count(), dropped: shared.dropped() }
+        Totals { associations: shared.mailbox.names.iter().count(), dropped: shared.dropped() }
     }
 }
 

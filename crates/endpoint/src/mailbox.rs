@@ -6,7 +6,9 @@ use std::mem;
 use stackwright_contract::services::{
     AssociationIndication, AssociationRequest, Batch, Code, Credit, Ended, MessageProperties,
 };
-use stackwright_contract::{Command, Handle, Names, Outlet, Participant, Protocol, RequestOf};
+use stackwright_contract::{
+    Arrivals, Command, Handle, Names, Outlet, Participant, Protocol, RequestOf,
+};
 
 use crate::events;
 use crate::link::{Link, State};
@@ -18,14 +20,14 @@ const LISTED_LEAST: usize = 64;
 
 /// The side above a stack: names, and what was told of them that the application has not taken.
 pub(crate) struct Mailbox<V: Offered> {
-    pub(crate) names: Names<Named<V::Message>>,
+    pub(crate) names: Arrivals<Listener, Box<Link<V::Message>>, Names<()>>,
     /// How many names were given to associations.
     associations: usize,
     /// Arrivals that were not accepted yet.
     arrived: VecDeque<Handle>,
-    /// The most arrivals that are kept before they are accepted, and how many names wait for them.
+    /// The most arrivals that are kept before they are accepted, those for which names wait
+    /// included.
     arrivals_most: usize,
-    awaited: usize,
     listener: Option<Handle>,
     /// First room upward on each association.
     credit: Credit,
@@ -42,19 +44,9 @@ pub(crate) struct Mailbox<V: Offered> {
     pub(crate) logged: Vec<Handle>,
 }
 
-/// What a name stands for.
-pub(crate) enum Named<M> {
-    Listener(Box<Listener>),
-    /// A listener that was closed.
-    Leaving,
-    /// Waits for an arrival.
-    Awaited,
-    Link(Box<Link<M>>),
-}
-
-/// A listener. There is one, and its names would have its size if it were not apart.
+/// A listener.
 pub(crate) struct Listener {
-    /// Where it listens, once that is known.
+    /// Where it listens, once that is known; not any more, once it was closed.
     local: Result<Option<Participant>, Ended>,
     /// Slots of tasks that wait for that, or for an arrival.
     waits: Vec<Handle>,
@@ -63,11 +55,10 @@ pub(crate) struct Listener {
 impl<V: Offered> Mailbox<V> {
     pub(crate) fn new(credit: Credit, arrivals_most: usize) -> Self {
         Mailbox {
-            names: Names::new(),
+            names: Arrivals::default(),
             associations: 0,
             arrived: VecDeque::new(),
             arrivals_most,
-            awaited: 0,
             listener: None,
             credit,
             asks: Vec::new(),
@@ -99,28 +90,23 @@ impl<V: Offered> Mailbox<V> {
 
     /// A name for a listener, which is asked for.
     pub(crate) fn listen(&mut self, local: Participant) -> Handle {
-        let listener = self
-            .names
-            .name(Named::Listener(Box::new(Listener { local: Ok(None), waits: Vec::new() })));
+        let listener = self.names.listen(Listener { local: Ok(None), waits: Vec::new() });
         self.asks.push(AssociationRequest::Listen { listener, local });
         listener
     }
 
     /// Where a listener listens, once that is known.
     pub(crate) fn local(&self, listener: Handle) -> Option<Result<Participant, Ended>> {
-        match self.names.get(listener) {
-            Some(Named::Listener(listener)) => listener.local.transpose(),
-            _ => Some(Err(Ended::Unlistened)),
-        }
+        let listens = self.names.listener(listener);
+        listens.map_or(Some(Err(Ended::Unlistened)), |listens| listens.local.transpose())
     }
 
     /// Stops listening; arrivals that were not accepted are closed.
     pub(crate) fn unlisten(&mut self, listener: Handle) {
-        if let Some(named) = self.names.get_mut(listener)
-            && let Named::Listener(listens) = named
+        if let Some(listens) = self.names.listener_mut(listener)
             && listens.local.is_ok()
         {
-            *named = Named::Leaving;
+            listens.local = Err(Ended::Unlistened);
             self.asks.push(AssociationRequest::Close { name: listener });
         }
         self.listener = None;
@@ -131,7 +117,7 @@ impl<V: Offered> Mailbox<V> {
 
     /// A name for an association, which is asked for.
     pub(crate) fn open(&mut self, remote: Participant) -> Handle {
-        let association = self.names.name(Named::Link(Box::new(Link::new())));
+        let association = self.names.open(|_| Box::new(Link::new()));
         self.associations += 1;
         let credit = Self::up(self.credit);
         self.asks.push(AssociationRequest::Open { association, remote, local: None, credit });
@@ -144,10 +130,7 @@ impl<V: Offered> Mailbox<V> {
     }
 
     pub(crate) fn link(&mut self, name: Handle) -> Option<&mut Link<V::Message>> {
-        match self.names.get_mut(name) {
-            Some(Named::Link(link)) => Some(link),
-            _ => None,
-        }
+        self.names.get_mut(name).map(|link| &mut **link)
     }
 
     /// Takes the next arrival, or tells why there will be none.
@@ -169,11 +152,11 @@ impl<V: Offered> Mailbox<V> {
     /// Lets as many names wait for arrivals as more of them are kept.
     fn await_arrivals(&mut self) {
         let Some(listener) = self.listener else { return };
-        while self.awaited + self.arrived.len() < self.arrivals_most {
-            self.awaited += 1;
-            let association = self.names.name(Named::Awaited);
+        let credit = Self::up(self.credit);
+        while self.names.awaited(listener) + self.arrived.len() < self.arrivals_most
+            && let Some(association) = self.names.expect(listener, credit)
+        {
             self.associations += 1;
-            let credit = Self::up(self.credit);
             self.asks.push(AssociationRequest::Await { listener, association, credit });
         }
     }
@@ -193,10 +176,8 @@ impl<V: Offered> Mailbox<V> {
     }
 
     fn living(&self) -> impl Iterator<Item = (Handle, &Link<V::Message>)> {
-        self.names.iter().filter_map(|(name, named)| match named {
-            Named::Link(link) if !matches!(link.state, State::Ended(_)) => Some((name, &**link)),
-            _ => None,
-        })
+        let links = self.names.iter().map(|(name, link)| (name, &**link));
+        links.filter(|(_, link)| !matches!(link.state, State::Ended(_)))
     }
 
     /// Ends at once what cannot end in good order any more: something that was handed over has not
@@ -283,22 +264,24 @@ impl<V: Offered> Mailbox<V> {
     /// `slot` waits for something on `name`.
     #[cfg(feature = "tokio")]
     pub(crate) fn await_on(&mut self, name: Handle, slot: Handle) {
-        let waits = match self.names.get_mut(name) {
-            Some(Named::Link(link)) => &mut link.waits,
-            Some(Named::Listener(listener)) => &mut listener.waits,
-            _ => return,
-        };
+        let Some(waits) = self.waits(name) else { return };
         waits.push(slot);
     }
 
     /// `slot` waits no more.
     #[cfg(feature = "tokio")]
     pub(crate) fn leave(&mut self, name: Handle, slot: Handle) {
-        match self.names.get_mut(name) {
-            Some(Named::Link(link)) => link.waits.retain(|waits| *waits != slot),
-            Some(Named::Listener(listener)) => listener.waits.retain(|waits| *waits != slot),
-            _ => {}
+        let Some(waits) = self.waits(name) else { return };
+        waits.retain(|waits| *waits != slot);
+    }
+
+    /// The slots of tasks that wait for something on `name`.
+    #[cfg(feature = "tokio")]
+    fn waits(&mut self, name: Handle) -> Option<&mut Vec<Handle>> {
+        if self.names.get(name).is_some() {
+            return self.link(name).map(|link| &mut link.waits);
         }
+        self.names.listener_mut(name).map(|listener| &mut listener.waits)
     }
 
     /// Takes the next association on which something happened since it was last taken. The first
@@ -307,7 +290,7 @@ impl<V: Offered> Mailbox<V> {
         let Mailbox { changed, names, .. } = self;
         let changed = changed.get_or_insert_with(|| names.iter().map(|(name, _)| name).collect());
         while let Some(name) = changed.pop_front() {
-            if let Some(Named::Link(link)) = names.get_mut(name) {
+            if let Some(link) = names.get_mut(name) {
                 link.is_listed = false;
                 return Some(name);
             }
@@ -320,7 +303,7 @@ impl<V: Offered> Mailbox<V> {
     #[inline]
     fn list(&mut self, name: Handle) {
         let Mailbox { changed: Some(changed), names, .. } = self else { return };
-        if let Some(Named::Link(link)) = names.get_mut(name)
+        if let Some(link) = names.get_mut(name)
             && !mem::replace(&mut link.is_listed, true)
         {
             if changed.len() >= LISTED_LEAST.max(2 * names.len()) {
@@ -333,10 +316,10 @@ impl<V: Offered> Mailbox<V> {
     #[inline]
     fn wake(&mut self, name: Handle) {
         self.list(name);
-        match self.names.get(name) {
-            Some(Named::Link(link)) => self.woken.extend_from_slice(&link.waits),
-            Some(Named::Listener(listener)) => self.woken.extend_from_slice(&listener.waits),
-            _ => {}
+        if let Some(link) = self.names.get(name) {
+            self.woken.extend_from_slice(&link.waits);
+        } else if let Some(listener) = self.names.listener(name) {
+            self.woken.extend_from_slice(&listener.waits);
         }
     }
 
@@ -344,7 +327,9 @@ impl<V: Offered> Mailbox<V> {
         self.told = true;
         match word {
             AssociationIndication::Listening { listener, local } => {
-                if let Some(Named::Listener(listens)) = self.names.get_mut(listener) {
+                if let Some(listens) = self.names.listener_mut(listener)
+                    && listens.local.is_ok()
+                {
                     listens.local = Ok(Some(local));
                     self.listener = Some(listener);
                     self.await_arrivals();
@@ -352,9 +337,7 @@ impl<V: Offered> Mailbox<V> {
                 self.wake(listener);
             }
             AssociationIndication::Opened { association: name, local, remote, credit, path } => {
-                if let Some(named @ Named::Awaited) = self.names.get_mut(name) {
-                    *named = Named::Link(Box::new(Link::new()));
-                    self.awaited -= 1;
+                if self.names.arrived(name, || Box::new(Link::new())).is_some() {
                     self.arrived.push_back(name);
                 }
                 let Some(link) = self.link(name) else { return };
@@ -432,16 +415,14 @@ impl<V: Offered> Mailbox<V> {
                 self.logged.retain(|logged| *logged != name);
             }
         }
-        match self.names.get_mut(name) {
-            Some(Named::Listener(listener)) => {
-                listener.local = Err(why);
-                self.listener = None;
-            }
-            Some(Named::Link(link)) if !link.abandoned => link.state = State::Ended(why),
-            named => {
-                self.awaited -= usize::from(matches!(named, Some(Named::Awaited)));
-                self.names.forget(name);
-            }
+        let listener = self.names.listener_mut(name);
+        if let Some(listener) = listener.filter(|listener| listener.local.is_ok()) {
+            listener.local = Err(why);
+            self.listener = None;
+        } else if let Some(link) = self.names.get_mut(name).filter(|link| !link.abandoned) {
+            link.state = State::Ended(why);
+        } else {
+            self.names.forget(name);
         }
     }
 }

@@ -9,14 +9,9 @@ use stackwright_contract::services::{
 use stackwright_contract::{
     Context, Handle, IndicationOf, Outlet, PathLimits, Protocol, RequestOf,
 };
+use stackwright_generated::contract::stop_and_wait::sender::{Functions, Input, Part};
 use stackwright_role::{RoleLayer, RoleRequest};
 use stackwright_wire::{Message, SingleBuffer};
-
-#[rustfmt::skip]
-#[path = "roles/stop_and_wait.rs"]
-mod stop_and_wait;
-
-use stop_and_wait::sender::{Functions, Input, Part};
 
 type M = SingleBuffer;
 

@@ -1,7 +1,7 @@
 //! [`Datagrams`] over a link that loses, duplicates, reorders and alters them: what UDP is to a
 //! stack, with its checksum or without.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::ask::{Ask, Longest, Peer, Question};
@@ -9,7 +9,8 @@ use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageProperties,
 };
 use stackwright_contract::{
-    Address, Context, Facts, Guarantees, Handle, Mirror, Outlet, Participant, PathLimits, Protocol,
+    Address, Arrivals, Context, Facts, Guarantees, Handle, Outlet, Participant, PathLimits,
+    Protocol,
 };
 use stackwright_wire::Message;
 
@@ -36,7 +37,8 @@ pub struct SimulatedDatagrams<M, const CHECKED: bool = false> {
     address: AdapterAddress,
     credit: Credit,
     ledger: Ledger,
-    names: Mirror<Named>,
+    /// Listeners by their port and group.
+    names: Arrivals<(u16, Option<IpAddr>), Open>,
     /// The peers of each of the adapter's ports.
     peers: BTreeMap<(u16, SocketAddr), Handle>,
     /// What is known of the paths to peers. `None`: the network is not asked, as UDP does not ask
@@ -50,13 +52,6 @@ pub struct SimulatedDatagrams<M, const CHECKED: bool = false> {
 /// [`SimulatedDatagrams`] with a check: what UDP with its checksum is to a stack, except that it
 /// detects every alteration.
 pub type CheckedDatagrams<M> = SimulatedDatagrams<M, true>;
-
-#[derive(Debug)]
-enum Named {
-    Listener { port: u16, group: Option<IpAddr>, awaited: VecDeque<(Handle, Credit)> },
-    Awaited { listener: Handle },
-    Open(Open),
-}
 
 #[derive(Debug)]
 struct Open {
@@ -97,7 +92,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
             address,
             credit,
             ledger: Ledger::new(NAME),
-            names: Mirror::default(),
+            names: Arrivals::new(),
             peers: BTreeMap::new(),
             paths: None,
             left: BTreeMap::new(),
@@ -128,20 +123,18 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         if path == before {
             return;
         }
-        for (name, named) in self.names.iter() {
-            if matches!(named, Named::Open(open) if open.remote.ip() == remote) {
-                out.indicate(DatagramsIndication::Changed { association: name, path });
-            }
+        for (association, _) in self.names.iter().filter(|(_, open)| open.remote.ip() == remote) {
+            out.indicate(DatagramsIndication::Changed { association, path });
         }
     }
 
-    fn last_word(&mut self, name: Handle, why: Ended, out: &mut dyn Outlet<Self>) {
-        self.ledger.ended(name);
-        self.left.remove(&name);
-        if let Some(Named::Open(open)) = self.names.remove(name) {
-            self.peers.remove(&(open.port, open.remote));
-        }
-        out.indicate(DatagramsIndication::Ended { name, why });
+    fn refuse(&mut self, name: Handle, why: Ended, out: &mut dyn Outlet<Self>) {
+        self.last_word(DatagramsIndication::Ended { name, why }, out);
+    }
+
+    fn last_word(&mut self, word: DatagramsIndication<M>, out: &mut dyn Outlet<Self>) {
+        self.ledger.ended(word.name());
+        out.indicate(word);
     }
 
     fn listen(
@@ -162,12 +155,11 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         };
         match place.zip(port) {
             Some((place, port)) => {
-                let awaited = VecDeque::new();
-                self.names.insert(listener, Named::Listener { port, group, awaited });
+                self.names.listen(listener, (port, group));
                 let local = self.address.participant(SocketAddr::new(place.ip(), port), 0);
                 out.indicate(DatagramsIndication::Listening { listener, local });
             }
-            None => self.last_word(listener, Ended::Unavailable, out),
+            None => self.refuse(listener, Ended::Unavailable, out),
         }
     }
 
@@ -179,14 +171,12 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         out: &mut dyn Outlet<Self>,
     ) {
         self.ledger.given(association);
-        if !self.ledger.lives(listener) {
-            return self.last_word(association, Ended::Unlistened, out);
-        }
-        let Some(Named::Listener { awaited, .. }) = self.names.get_mut(listener) else {
-            panic!("{NAME}: an Await at {listener:?}, which is not a listener")
-        };
-        awaited.push_back((association, credit));
-        self.names.insert(association, Named::Awaited { listener });
+        let refused = self.names.expect(listener, association, credit);
+        assert!(
+            refused.is_none() || !self.ledger.lives(listener),
+            "{NAME}: an Await at {listener:?}, which is not a listener"
+        );
+        refused.into_iter().for_each(|word| self.last_word(word, out));
     }
 
     fn start(
@@ -197,7 +187,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         up: Credit,
         out: &mut dyn Outlet<Self>,
     ) {
-        self.names.insert(name, Named::Open(Open { port, remote, route, down: self.credit, up }));
+        self.names.open(name, Open { port, remote, route, down: self.credit, up });
         self.peers.insert((port, remote), name);
         out.indicate(DatagramsIndication::Opened {
             association: name,
@@ -224,12 +214,12 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
     ) {
         self.ledger.given(name);
         let Some(place) = self.address.place(remote) else {
-            return self.last_word(name, Ended::Unreachable, out);
+            return self.refuse(name, Ended::Unreachable, out);
         };
         let route = if let Address::Station { route, .. } = remote.address { route } else { 0 };
         match self.own_port(cx, local, place) {
             Some(port) => self.start(name, port, (place, route), up, out),
-            None => self.last_word(name, Ended::Unavailable, out),
+            None => self.refuse(name, Ended::Unavailable, out),
         }
     }
 
@@ -270,10 +260,9 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
             cx.dropped(NAME, "a word for an association that is over");
             return None;
         }
-        match self.names.get_mut(name) {
-            Some(Named::Open(open)) => Some(open),
-            _ => panic!("{NAME}: a word for {name:?}, which is not open"),
-        }
+        let open = self.names.get_mut(name);
+        assert!(open.is_some(), "{NAME}: a word for {name:?}, which is not open");
+        open
     }
 
     fn send(
@@ -306,24 +295,13 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         if !self.ledger.lives(name) {
             return cx.dropped(NAME, "a word for a name that is over");
         }
-        let why = match self.names.get_mut(name) {
-            Some(Named::Awaited { listener }) => {
-                let listener = *listener;
-                if let Some(Named::Listener { awaited, .. }) = self.names.get_mut(listener) {
-                    awaited.retain(|(waits, _)| *waits != name);
-                }
-                Ended::Finished
-            }
-            Some(Named::Open(_)) => Ended::Finished,
-            Some(Named::Listener { awaited, .. }) => {
-                for (waits, _) in std::mem::take(awaited) {
-                    self.last_word(waits, Ended::Unlistened, out);
-                }
-                Ended::Unlistened
-            }
-            None => unreachable!("a name that lives stands for something"),
-        };
-        self.last_word(name, why, out);
+        self.left.remove(&name);
+        if let Some(open) = self.names.get(name) {
+            self.peers.remove(&(open.port, open.remote));
+        }
+        for word in self.names.end(name, Ended::Finished) {
+            self.last_word(word, out);
+        }
     }
 
     /// Returns the association that a datagram belongs to; an unknown peer takes the next name that
@@ -340,22 +318,15 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         }
         let listener =
             self.listener_at(port, group).ok_or("a datagram for a port where nobody listens")?;
-        let Some(Named::Listener { awaited, .. }) = self.names.get_mut(listener) else {
-            unreachable!("found by its port")
-        };
-        let (name, credit) =
-            awaited.pop_front().ok_or("a datagram of somebody for whom no name waits")?;
-        self.names.remove(name);
+        let arrival = self.names.arrive(listener);
+        let (name, credit) = arrival.ok_or("a datagram of somebody for whom no name waits")?;
         self.start(name, port, (remote, 0), credit, out);
         Ok(name)
     }
 
     fn listener_at(&self, wanted: u16, joined: Option<IpAddr>) -> Option<Handle> {
-        let listens = |named: &Named| match named {
-            Named::Listener { port, group, .. } => (*port, *group) == (wanted, joined),
-            _ => false,
-        };
-        self.names.iter().find(|(_, named)| listens(named)).map(|(name, _)| name)
+        let is_it = |at: &(u16, Option<IpAddr>)| *at == (wanted, joined);
+        self.names.listeners().find(|(_, at)| is_it(at)).map(|(name, _)| name)
     }
 
     fn fresh_port(&self, cx: &Context) -> Option<u16> {
@@ -447,7 +418,7 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
 
     fn flush(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {
         for (association, credit) in std::mem::take(&mut self.left) {
-            if let Some(Named::Open(open)) = self.names.get_mut(association) {
+            if let Some(open) = self.names.get_mut(association) {
                 open.down += credit;
                 out.indicate(DatagramsIndication::Credit { association, credit });
             }
@@ -459,7 +430,7 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
     }
 
     fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Segments<M>>) {
-        if let Some(Named::Open(open)) = self.names.get(about) {
+        if let Some(open) = self.names.get(about) {
             let longest = self.path(open.remote.ip()).longest as usize;
             let peer = self.address.participant(open.remote, open.route);
             question.answer::<Longest>(|_| Some(longest)).answer::<Peer>(|_| Some(peer));

@@ -92,6 +92,7 @@ mod nat;
 mod network;
 mod packets;
 mod pipe;
+mod seeds;
 mod segments;
 mod shrink;
 mod station;
@@ -117,6 +118,7 @@ pub use link::{
 };
 pub use network::{Association, Fault, Network, Traffic, Which};
 pub use pipe::{PipeEnd, pipe};
+pub use seeds::seeds;
 pub use segments::{Segment, SegmentWord, Segments};
 pub use shrink::shrink;
 pub use station::StationId;

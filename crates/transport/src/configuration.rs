@@ -250,7 +250,8 @@ slots! {
 ///
 /// Slots are written in the order in which facts are listed ([`SLOTS`]). What stands behind them
 /// after `with` is the [membership](crate::slots::Membership) of associations with a group; without
-/// it, associations have one peer.
+/// it, associations have one peer. A configuration that is `like` another one takes every slot from
+/// it that is not written; the membership is always its own.
 ///
 /// ```compile_fail
 /// use stackwright_transport::configuration;
@@ -260,6 +261,62 @@ slots! {
 macro_rules! configuration {
     (@membership) => { () };
     (@membership $Membership:ty) => { $Membership };
+    // The type of a slot: the one that is written, else the base's.
+    (@slot Format $Base:ty; Format: $Part:ty, $($rest:tt)*) => { $Part };
+    (@slot Ordering $Base:ty; Ordering: $Part:ty, $($rest:tt)*) => { $Part };
+    (@slot Framing $Base:ty; Framing: $Part:ty, $($rest:tt)*) => { $Part };
+    (@slot Integrity $Base:ty; Integrity: $Part:ty, $($rest:tt)*) => { $Part };
+    (@slot Connection $Base:ty; Connection: $Part:ty, $($rest:tt)*) => { $Part };
+    (@slot Acknowledgement $Base:ty; Acknowledgement: $Part:ty, $($rest:tt)*) => { $Part };
+    (@slot Inquiry $Base:ty; Inquiry: $Part:ty, $($rest:tt)*) => { $Part };
+    (@slot Recovery $Base:ty; Recovery: $Part:ty, $($rest:tt)*) => { $Part };
+    (@slot Rtt $Base:ty; Rtt: $Part:ty, $($rest:tt)*) => { $Part };
+    (@slot Flow $Base:ty; Flow: $Part:ty, $($rest:tt)*) => { $Part };
+    (@slot Congestion $Base:ty; Congestion: $Part:ty, $($rest:tt)*) => { $Part };
+    (@slot Rate $Base:ty; Rate: $Part:ty, $($rest:tt)*) => { $Part };
+    (@slot Lifetime $Base:ty; Lifetime: $Part:ty, $($rest:tt)*) => { $Part };
+    (@slot $Slot:ident $Base:ty; $Other:ident: $Part:ty, $($rest:tt)*) => {
+        $crate::configuration!(@slot $Slot $Base; $($rest)*)
+    };
+    (@slot $Slot:ident $Base:ty;) => { <$Base as $crate::Configuration>::$Slot };
+    (
+        $(#[$doc:meta])*
+        $vis:vis $Name:ident<$M:ident> like $Base:ident { $($Slot:ident: $SlotPart:ty),* $(,)? }
+        $(with $Membership:ty)?
+    ) => {
+        $crate::configuration! {
+            @like [$($Slot: $SlotPart,)*] $Base<$M> $(with $Membership)?;
+            $(#[$doc])*
+            $vis $Name<$M>;
+            Format, Ordering, Framing, Integrity, Connection, Acknowledgement, Inquiry, Recovery,
+            Rtt, Flow, Congestion, Rate, Lifetime
+        }
+    };
+    (
+        @like $written:tt $Base:ident<$M:ident> $(with $Membership:ty)?;
+        $(#[$doc:meta])*
+        $vis:vis $Name:ident<$Same:ident>;
+        $($Slot:ident),*
+    ) => {
+        $crate::configuration! {
+            $(#[$doc])*
+            $vis $Name<$M> {
+                $($Slot: $crate::configuration!(@written $Slot $Base<$M>; $written)),*
+            }
+            $(with $Membership)?
+        }
+        // What is written names slots, and nothing else.
+        $crate::configuration!(@named $Base $written);
+    };
+    (@written $Slot:ident $Base:ty; [$($written:tt)*]) => {
+        $crate::configuration!(@slot $Slot $Base; $($written)*)
+    };
+    (@named $Base:ident [$($Slot:ident: $SlotPart:ty,)*]) => {
+        const _: () = {
+            type Base = $Base<$crate::SingleBuffer>;
+            $(let _ = ::core::mem::size_of::<<Base as $crate::Configuration>::$Slot>();)*
+        };
+    };
     (
         $(#[$doc:meta])*
         $vis:vis $Name:ident<$M:ident> { $($Slot:ident: $SlotPart:ty),* $(,)? }

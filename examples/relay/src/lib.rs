@@ -25,10 +25,12 @@ pub use words::{Arrival, Direction, Indication, Relaying, Request};
 use stackwright_contract::services::{
     Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
-use stackwright_contract::{Context, Facts, Handle, Names, Outlet, Participant, Protocol};
+use stackwright_contract::{
+    Arrivals, Context, Facts, Handle, Names, Outlet, Participant, Protocol,
+};
 use stackwright_wire::Message;
 
-use state::{Pair, Use};
+use state::Pair;
 
 const NAME: &str = "relay";
 
@@ -48,10 +50,10 @@ pub struct Relay<M, W, F> {
     config: Config,
     whither: W,
     pass: F,
-    names: Names<Use>,
+    /// The names given to the layer below: a listener, and each a side of a pair, from which
+    /// datagrams come in that direction.
+    names: Arrivals<(), (Handle, Direction), Names<()>>,
     pairs: Names<Pair<M>>,
-    /// How many names wait for arrivals.
-    awaited: usize,
 }
 
 type Out<'a, M, W, F> = &'a mut dyn Outlet<Relay<M, W, F>>;
@@ -64,7 +66,7 @@ where
 {
     /// A relay that serves nobody yet.
     pub fn new(config: Config, whither: W, pass: F) -> Self {
-        Relay { config, whither, pass, names: Names::new(), pairs: Names::new(), awaited: 0 }
+        Relay { config, whither, pass, names: Arrivals::default(), pairs: Names::new() }
     }
 
     /// How many who arrived are not gone.
@@ -83,7 +85,7 @@ where
     }
 
     fn listener(&self) -> Option<Handle> {
-        self.names.iter().find(|(_, what)| matches!(what, Use::Listener)).map(|(name, _)| name)
+        self.names.listeners().next().map(|(name, _)| name)
     }
 }
 
@@ -100,7 +102,7 @@ where
     fn handle_request(&mut self, cx: &Context, request: Request, out: &mut impl Outlet<Self>) {
         match request {
             Request::Relay { local } => {
-                let listener = self.names.name(Use::Listener);
+                let listener = self.names.listen(());
                 out.request(DatagramsRequest::Listen { listener, local });
             }
             Request::Stop => self.stop(cx, out),

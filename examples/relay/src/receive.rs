@@ -1,10 +1,10 @@
 //! From below: arrivals, datagrams, ends.
 
 use stackwright_contract::services::{Credit, DatagramsRequest, Ended, MessageProperties};
-use stackwright_contract::{Context, Handle, Participant};
+use stackwright_contract::{Context, Handle, Participant, Party};
 use stackwright_wire::Message;
 
-use crate::state::{Pair, State, Use, Waiting};
+use crate::state::{Pair, State, Waiting};
 use crate::words::{Arrival, Direction, Indication};
 use crate::{NAME, Out, Relay};
 
@@ -18,14 +18,11 @@ where
     pub(crate) fn await_arrivals(&mut self, out: Out<'_, M, W, F>) {
         let Some(listener) = self.listener() else { return };
         let free = self.config.pairs_most.saturating_sub(self.pairs.len());
-        while self.awaited < free.min(self.config.awaited_most) {
-            self.awaited += 1;
-            let association = self.names.name(Use::Awaited);
-            out.request(DatagramsRequest::Await {
-                listener,
-                association,
-                credit: self.config.credit,
-            });
+        let credit = self.config.credit;
+        while self.names.awaited(listener) < free.min(self.config.awaited_most)
+            && let Some(association) = self.names.expect(listener, credit)
+        {
+            out.request(DatagramsRequest::Await { listener, association, credit });
         }
     }
 
@@ -37,36 +34,30 @@ where
         credit: Credit,
         out: Out<'_, M, W, F>,
     ) {
-        match self.names.get(name).copied() {
-            Some(Use::Awaited) => {
-                self.awaited -= 1;
-                self.arrived(name, who, credit, out);
-                self.await_arrivals(out);
-            }
-            Some(Use::Side(pair, direction)) => {
-                let Some(pairing) = self.pairs.get_mut(pair) else { return };
-                let side = pairing.from(direction);
-                (side.credit, side.room_most) = (credit, credit);
-                if side.state == State::Opening {
-                    side.state = State::Open;
-                }
-                self.go_on(cx, pair, direction.other(), out);
-            }
-            _ => cx.dropped(NAME, "an opening of a name that is none"),
+        if self.names.waits_at(name).is_some() {
+            self.arrived(name, who, credit, out);
+            return self.await_arrivals(out);
         }
+        let Some((pair, direction)) = self.names.get(name).copied() else {
+            return cx.dropped(NAME, "an opening of a name that is none");
+        };
+        let Some(pairing) = self.pairs.get_mut(pair) else { return };
+        let side = pairing.from(direction);
+        (side.credit, side.room_most) = (credit, credit);
+        if side.state == State::Opening {
+            side.state = State::Open;
+        }
+        self.go_on(cx, pair, direction.other(), out);
     }
 
     /// Somebody came: he is led onward, or sent away.
     fn arrived(&mut self, name: Handle, who: Arrival, credit: Credit, out: Out<'_, M, W, F>) {
         let onward = (self.whither)(who);
-        let far = self.names.name(Use::Awaited);
-        let pair = self.pairs.name(Pair::new(who.remote, (name, credit), far));
-        let names = [(name, Direction::Onward), (far, Direction::Back)];
-        for (name, direction) in names {
-            if let Some(what) = self.names.get_mut(name) {
-                *what = Use::Side(pair, direction);
-            }
-        }
+        let far = self.names.open(|far| {
+            (self.pairs.name(Pair::new(who.remote, (name, credit), far)), Direction::Back)
+        });
+        let Some((pair, _)) = self.names.get(far).copied() else { return };
+        self.names.arrived(name, || (pair, Direction::Onward));
         let Some(onward) = onward else {
             self.names.forget(far);
             let Some(pairing) = self.pairs.get_mut(pair) else { return };
@@ -91,7 +82,7 @@ where
         more: Credit,
         out: Out<'_, M, W, F>,
     ) {
-        let Some(Use::Side(pair, direction)) = self.names.get(name).copied() else { return };
+        let Some((pair, direction)) = self.names.get(name).copied() else { return };
         let Some(pairing) = self.pairs.get_mut(pair) else { return };
         let side = pairing.from(direction);
         side.credit += more;
@@ -107,7 +98,7 @@ where
         properties: MessageProperties,
         out: Out<'_, M, W, F>,
     ) {
-        let Some(Use::Side(pair, direction)) = self.names.get(name).copied() else { return };
+        let Some((pair, direction)) = self.names.get(name).copied() else { return };
         let octets = message.len();
         let passed = (self.pass)(direction, message, properties);
         let Some(pairing) = self.pairs.get_mut(pair) else { return };
@@ -122,9 +113,9 @@ where
 
     pub(crate) fn ended(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M, W, F>) {
         match self.names.forget(name) {
-            Some(Use::Listener) => out.indicate(Indication::NotRelaying { why }),
-            Some(Use::Awaited) => self.awaited -= 1,
-            Some(Use::Side(pair, direction)) => {
+            Some(Party::Listener(())) => out.indicate(Indication::NotRelaying { why }),
+            Some(Party::Awaited(_)) => {}
+            Some(Party::Open((pair, direction))) => {
                 let Some(pairing) = self.pairs.get_mut(pair) else { return };
                 pairing.from(direction).state = State::Over;
                 pairing.first.get_or_insert((direction, why));

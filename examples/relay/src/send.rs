@@ -4,7 +4,7 @@ use stackwright_contract::services::{Credit, DatagramsRequest, MessageProperties
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;
 
-use crate::state::{Pair, State, Use};
+use crate::state::{Pair, State};
 use crate::words::{Arrival, Direction};
 use crate::{NAME, Out, Relay};
 
@@ -82,8 +82,8 @@ where
 
     /// Nobody is taken any more, and everybody is let go.
     pub(crate) fn stop(&mut self, cx: &Context, out: Out<'_, M, W, F>) {
-        match self.names.iter().find(|(_, what)| matches!(what, Use::Listener)) {
-            Some((listener, _)) => out.request(DatagramsRequest::Close { name: listener }),
+        match self.listener() {
+            Some(name) => out.request(DatagramsRequest::Close { name }),
             None => cx.dropped(NAME, "stop: it does not listen"),
         }
         let pairs: alloc::vec::Vec<_> = self.pairs.iter().map(|(name, _)| name).collect();

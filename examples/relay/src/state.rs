@@ -7,16 +7,6 @@ use stackwright_contract::{Handle, Participant};
 
 use crate::words::Direction;
 
-/// What a name given to the layer below stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Use {
-    Listener,
-    /// Waits for somebody who arrives.
-    Awaited,
-    /// The side of a pair from which datagrams come in that direction.
-    Side(Handle, Direction),
-}
-
 /// Who arrived, and his association onward.
 #[derive(Debug)]
 pub(crate) struct Pair<M> {

@@ -4,10 +4,10 @@
 use std::thread;
 
 use stackwright_contract::Duration;
+use stackwright_results::Problem;
 use stackwright_simulator::{Conditions, Loss, Reorder};
 
 use crate::link::{Report, Wire};
-use crate::problem::Problem;
 
 use super::row::Row;
 use super::{iperf, ping, snmp};

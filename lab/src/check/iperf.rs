@@ -5,9 +5,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 
 use serde::Deserialize;
+use stackwright_results::Problem;
 
 use crate::link::{Side, Wire};
-use crate::problem::Problem;
 
 /// A server at the second side, for one client. It is ended when this is dropped.
 struct Server {

@@ -26,8 +26,7 @@ use std::process::ExitCode;
 use indicatif::ProgressBar;
 use rustix::process::setpriority_process;
 use stackwright_contract::Duration;
-
-use crate::problem::Problem;
+use stackwright_results::Problem;
 
 use row::Row;
 

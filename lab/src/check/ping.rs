@@ -1,7 +1,8 @@
 //! ping: asks the other side for an echo, and says how long that took.
 
+use stackwright_results::Problem;
+
 use crate::link::{Side, Wire};
-use crate::problem::Problem;
 
 /// What it counted.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 //! framing not.
 
 use stackwright_contract::Duration;
+use stackwright_results::Problem;
 use stackwright_simulator::{Conditions, Queue};
 
 use crate::link::Wire;
-use crate::problem::Problem;
 
 use super::row::Row;
 use super::{iperf, snmp};

@@ -1,7 +1,8 @@
 //! What the receiving kernel counts, in its own namespace.
 
+use stackwright_results::Problem;
+
 use crate::link::{Side, Wire};
-use crate::problem::Problem;
 
 /// Packets whose checksum is wrong.
 pub(super) const CHECKSUM_WRONG: &str = "InCsumErrors";

@@ -1,10 +1,10 @@
 //! How much TCP a link carries that delays and loses.
 
 use stackwright_contract::Duration;
+use stackwright_results::Problem;
 use stackwright_simulator::{Conditions, Loss};
 
 use crate::link::Wire;
-use crate::problem::Problem;
 
 use super::iperf;
 use super::row::Row;

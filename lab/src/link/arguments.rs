@@ -7,12 +7,17 @@ use stackwright_simulator::{NamedProfile, Profile};
 
 use super::field::field;
 
+const EXAMPLES: &str = "
+Examples:
+  sudo lab link geo -- iperf3 -c 10.77.0.2
+  sudo lab link --rate '10 Mb/s' --delay '20 ms' --loss 0.01";
+
 /// Connect two network namespaces by a modelled link, for any program (needs root)
 ///
 /// Both ends use Linux's network stack. Options apply to both directions, and override the profile
 /// or the file. Without a command, the link stays until Ctrl-C.
 #[derive(clap::Args, Debug)]
-#[command(after_help = profiles())]
+#[command(after_help = format!("{}{EXAMPLES}", profiles()))]
 pub(crate) struct Arguments {
     /// A named profile (wan, geo, …) or a file that describes a link (mine.toml) [default: an ideal
     /// link]
@@ -61,7 +66,7 @@ pub(crate) struct Arguments {
     /// ends the link
     #[arg(long, hide = true, requires = "json")]
     pub(super) attended: bool,
-    /// The link, as a program writes it
+    /// The link, as written by a program
     #[arg(long, hide = true, conflicts_with = "link")]
     pub(super) profile: Option<String>,
     /// A command to run at the first end; the link ends with it, and with its exit code

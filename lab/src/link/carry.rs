@@ -9,9 +9,8 @@ use rustix::io::Errno;
 use rustix::process::setpriority_process;
 use rustix::thread::set_current_timer_slack;
 use stackwright_contract::{Duration, Instant, earliest};
+use stackwright_results::Problem;
 use stackwright_simulator::Profile;
-
-use crate::problem::Problem;
 
 use super::clock::Clock;
 use super::counts::Report;

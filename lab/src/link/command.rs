@@ -6,8 +6,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus};
 
 use rustix::process::{Pid, Signal, kill_process};
 use stackwright_contract::{Duration, Instant};
-
-use crate::problem::Problem;
+use stackwright_results::Problem;
 
 use super::namespace::Namespace;
 use super::signals::Stop;

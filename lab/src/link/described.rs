@@ -3,9 +3,8 @@
 use std::fs;
 
 use serde_json::{Map, Value};
+use stackwright_results::Problem;
 use stackwright_simulator::{LinkDescription, Profile};
-
-use crate::problem::Problem;
 
 use super::Arguments;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::problem::Problem;
+use stackwright_results::Problem;
 
 use super::Side;
 use super::namespace::{Namespace, remove_leftovers};

@@ -9,8 +9,7 @@ use std::thread;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-
-use crate::problem::Problem;
+use stackwright_results::Problem;
 
 use super::Side;
 use super::tun::{CLONE, Tun};

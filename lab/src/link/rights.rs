@@ -4,7 +4,7 @@ use std::env;
 use std::fs::File;
 use std::io::ErrorKind;
 
-use crate::problem::Problem;
+use stackwright_results::Problem;
 
 use super::tun::CLONE;
 

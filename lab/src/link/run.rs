@@ -4,9 +4,8 @@ use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 
 use stackwright_contract::{Duration, Instant};
+use stackwright_results::Problem;
 use stackwright_simulator::Profile;
-
-use crate::problem::Problem;
 
 use super::Arguments;
 use super::attendance::{Attendance, Question};

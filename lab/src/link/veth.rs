@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::process::Command;
 
-use crate::problem::Problem;
+use stackwright_results::Problem;
 
 use super::Side;
 use super::namespace::{Namespace, remove_leftovers};

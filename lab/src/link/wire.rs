@@ -6,9 +6,8 @@ use std::net::IpAddr;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde::Deserialize;
+use stackwright_results::Problem;
 use stackwright_simulator::{Conditions, Profile};
-
-use crate::problem::Problem;
 
 use super::counts::Report;
 use super::rights;

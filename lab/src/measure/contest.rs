@@ -5,10 +5,10 @@
 use std::time::Instant;
 
 use indicatif::ProgressBar;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Column, Sample};
 
 use super::{Effort, Probe, Stop};
-use crate::problem::Problem;
-use crate::table::outcome::{Column, Sample};
 
 /// Somebody who does a task, and tells what it took: seconds, or whatever the row's unit is.
 pub(crate) struct Contestant<'a> {

@@ -1,14 +1,11 @@
-//! How the lab measures: contestants that take turns, probes that notice slow spells, and what the
-//! machine is.
+//! How the lab measures: contestants that take turns, and probes that notice slow spells.
 
-mod conditions;
 mod contest;
 mod effort;
 mod probe;
 mod steal;
 mod stop;
 
-pub(crate) use conditions::{Conditions, source};
 pub(crate) use contest::{Contestant, Course};
 pub(crate) use effort::Effort;
 pub(crate) use probe::{Limit, Probe};

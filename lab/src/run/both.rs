@@ -1,11 +1,11 @@
 //! One scenario in the simulator and on real sockets, compared.
 
 use serde_json::{Value, json};
+use stackwright_results::Problem;
 
 use super::outcome::Outcome;
 use super::simulated::{self, Keep};
 use crate::measure::Steal;
-use crate::problem::Problem;
 use crate::scenario::Scenario;
 
 /// How far the simulator's goodput and that of real sockets may be apart.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use stackwright_results::{Problem, say};
 use stackwright_simulator::Profile;
 
 use super::both::both;
@@ -15,8 +16,6 @@ use super::simulated::{self, Keep};
 use super::sweep::{Mishap, sweep};
 use super::{real, written};
 use crate::measure::Stop;
-use crate::problem::Problem;
-use crate::say::say;
 use crate::scenario::{self, Scenario};
 
 /// A scenario file, and values to override.
@@ -40,13 +39,18 @@ impl Source {
 /// The exit code is 1 if a guarantee was violated, 3 if a flow did not deliver all that its
 /// transport promises to, or did not end in time.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lab run lab/scenarios/geo.toml
+  lab run lab/scenarios/geo.toml --set links.0.loss=0.05 --json
+  sudo lab run lab/scenarios/geo.toml --real")]
 pub(crate) struct Run {
     #[command(flatten)]
     source: Source,
     /// Seed of all random choices [default: the file's, else 1]
     #[arg(long)]
     seed: Option<u64>,
-    /// Use real sockets over a link as `lab link` makes it (needs root)
+    /// Use real sockets over a modelled link, as in `lab link` (needs root)
     #[arg(long)]
     real: bool,
     /// Run both ways, and check that the goodput of each flow agrees within 5 %
@@ -64,8 +68,8 @@ pub(crate) struct Run {
     /// Run it several times with one seed, and count the different traces
     #[arg(long, value_name = "TIMES", conflicts_with_all = ["real", "trace", "packets"])]
     repeat: Option<u64>,
-    /// Write the result to a file, as JSON; the command then does not fail because of what came of
-    /// the run
+    /// Write the result to a file, as JSON; the command then succeeds whatever the outcome of the
+    /// run
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print the result as one line of JSON
@@ -183,6 +187,9 @@ fn repeat(scenario: &Scenario, seed: u64, times: u64) -> Result<(), Problem> {
 /// Run a scenario with many seeds; reduce a failure to the fewest faults that cause it, as a
 /// scenario
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lab search lab/scenarios/geo.toml --seeds 10000")]
 pub(crate) struct Search {
     #[command(flatten)]
     source: Source,
@@ -258,6 +265,9 @@ impl Search {
 
 /// Lose, duplicate, delay and corrupt exactly the n-th packet, for each n and both directions
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lab sweep lab/scenarios/geo.toml")]
 pub(crate) struct Sweep {
     #[command(flatten)]
     source: Source,

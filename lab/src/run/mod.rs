@@ -29,7 +29,8 @@ mod tests;
 
 use std::io::Write as _;
 
-use crate::problem::Problem;
+use stackwright_results::Problem;
+
 use crate::scenario::Scenario;
 
 pub(crate) use commands::{Run, Search, Sweep, profiles};

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use stackwright_contract::Duration;
+use stackwright_results::rate;
 use stackwright_simulator::Traffic;
 
 use crate::scenario::{Flow, Scenario};
@@ -209,12 +210,3 @@ const DROPS: [(&str, &str); 7] = [
     ("dropped_by_codel", "waited too long in the queue"),
     ("queue_drops", "the queue was full"),
 ];
-
-/// Bits per second, as people read them.
-pub(crate) fn rate(bits: f64) -> String {
-    let units = [(1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")];
-    match units.into_iter().find(|(unit, _)| bits >= *unit) {
-        Some((unit, name)) => format!("{:.2} {name}", bits / unit),
-        None => format!("{bits:.0} b/s"),
-    }
-}

@@ -5,10 +5,10 @@ use std::process::{ChildStdout, Command, Stdio};
 
 use serde::{Serialize, de::DeserializeOwned};
 use stackwright_programs::processes::Running;
+use stackwright_results::Problem;
 
 use super::station::hear;
 use crate::link::{Side, Wire};
-use crate::problem::Problem;
 
 /// The process; ended when dropped.
 pub(crate) struct Process {

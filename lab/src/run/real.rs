@@ -5,13 +5,13 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
+use stackwright_results::Problem;
 use stackwright_simulator::{Profile, Traffic};
 
 use super::outcome::{FlowOutcome, Outcome};
 use super::process::Process;
 use super::station::{ClientSays, ServerSays};
 use crate::link::{Report, Side, Wire};
-use crate::problem::Problem;
 use crate::scenario::Scenario;
 use crate::workload::End;
 

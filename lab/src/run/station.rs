@@ -22,9 +22,9 @@ use stackwright::wire::Pool;
 use stackwright_contract::services::Ended;
 use stackwright_contract::{Listener, Outlet, Protocol, Service};
 use stackwright_drivers::Driver;
+use stackwright_results::Problem;
 use stackwright_transport::words::Dropped;
 
-use crate::problem::Problem;
 use crate::scenario::{Flow, Scenario};
 use crate::transport::{Lowers, M, Woven};
 use crate::workload::{Account, Broken, Client, Counts, End, Promises, Request, Server, Told};

@@ -5,9 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use serde_json::json;
+use stackwright_results::Problem;
 use stackwright_simulator::Trace;
-
-use crate::problem::Problem;
 
 /// Writes a file whole, or not at all: under another name first.
 ///

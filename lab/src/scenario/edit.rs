@@ -1,8 +1,7 @@
 //! Keys of a scenario that a command sets to other values: `links.0.loss=0.05`.
 
+use stackwright_results::Problem;
 use toml::{Table, Value};
-
-use crate::problem::Problem;
 
 /// The text with these keys set. Comments are not kept.
 ///

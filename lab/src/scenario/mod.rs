@@ -36,11 +36,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 use stackwright_contract::Duration;
+use stackwright_results::{Flaw, Problem, suggestion};
 use stackwright_simulator::Profile;
 use toml::Spanned;
 
-use crate::flaw::{Flaw, suggestion};
-use crate::problem::Problem;
 use crate::transport::Transport;
 use crate::workload::{Plan, Workload};
 use link_entry::LinkEntry;

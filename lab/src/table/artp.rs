@@ -3,15 +3,15 @@
 use std::thread;
 
 use stackwright_contract::Duration;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Figure, Row, figures};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::{Conditions, Queue};
 
-use super::outcome::{Axes, Figure, Row, figures};
 use super::transports::{Contest, Ends, Measured, Programs, Rival, Serving, Work, seconds};
-use super::verdict::Target;
 use super::{About, AnyTable, Cell, Table};
 use crate::link::Veth;
 use crate::measure::{Contestant, Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// The document's datagrams, in octets.
 const SIZES: [u64; 3] = [2048, 5000, 10_000];
@@ -55,7 +55,7 @@ pub(super) const TABLE: &dyn AnyTable = &Table::<Task, Programs> {
         limit: Limit::Loopback,
     },
     cells,
-    open: |_, notes| Programs::new(notes),
+    open: |_, _| Programs::new(),
     measure: |programs, task, row, course| match *task {
         Task::Shaped { rate, size } => shaped(programs, rate, size, row, course),
         Task::Unshaped { veth, cpu, size } => unshaped(programs, veth, cpu, size, row, course),

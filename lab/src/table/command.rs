@@ -3,19 +3,23 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use stackwright_results::outcome::Outcome;
+use stackwright_results::{Problem, picture, print, replace, say, try_out};
 
 use super::run::{Run, run};
-use super::terminal::print;
-use super::{AnyTable, keep, outcome::Outcome, tables};
+use super::{AnyTable, tables};
 use crate::measure::{Effort, Stop};
-use crate::problem::Problem;
-use crate::say::say;
 
 /// Measure a comparison table: Stackwright, other programs, and published figures side by side
 ///
 /// The results are written as NAME.json and NAME.svg. An interrupted table keeps its measurements,
 /// marked as partial.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lab table --list
+  lab table all --quick
+  lab table paths --cell sim/10M/100ms/1%/q1")]
 pub(crate) struct Arguments {
     /// The name of the table, or all
     #[arg(required_unless_present = "list")]
@@ -106,7 +110,7 @@ impl Arguments {
             }
             // The other tables may still be measured.
             if let (true, Err(problem)) = (several, &ended) {
-                problem.tell();
+                problem.tell("lab");
                 failed.push(table.about().name);
             }
         }
@@ -129,14 +133,14 @@ impl Arguments {
             Some(cell) => self.into.join(format!("{}.json", cell.replace('/', "-"))),
             None => self.into.join(format!("{name}.json")),
         });
-        let keep = |outcome: &Outcome| keep::replace(&file, &json(outcome)?);
+        let keep = |outcome: &Outcome| replace(&file, &json(outcome)?);
         let asked = Run {
             effort: self.effort(),
             cell: self.cell.clone(),
             seed: self.seed,
             stop: stop.clone(),
         };
-        keep::try_out(&file)?;
+        try_out(&file)?;
         let (outcome, ended) = run(table, &asked, &keep)?;
         // What was measured before is worth more than nothing.
         if outcome.rows.is_empty() {
@@ -144,7 +148,7 @@ impl Arguments {
         }
         keep(&outcome)?;
         if self.cell.is_none() {
-            keep::replace(&file.with_extension("svg"), &super::draw::picture(&outcome)?)?;
+            replace(&file.with_extension("svg"), &picture(&outcome)?)?;
         }
         if !self.json {
             print(&outcome);

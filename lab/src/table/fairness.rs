@@ -3,16 +3,16 @@
 use std::thread;
 use std::time::Duration;
 
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Column, Row};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::{Conditions, Queue};
 
 use super::lossy::{MTU, link};
-use super::outcome::{Axes, Column, Row};
 use super::parallel::{all, cores};
 use super::transports::{Ends, Programs, Rival, Work, may_link};
-use super::verdict::Target;
 use super::{About, AnyTable, Table};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 use crate::run;
 
 /// Who shares the link.
@@ -105,7 +105,7 @@ pub(super) const TABLE: &dyn AnyTable = &Table::<Cell, Option<Programs>> {
     open: |cells, notes| {
         let real = cells.iter().any(|(_, cell)| cell.real);
         if real && may_link(" on real sockets", notes) {
-            Programs::new(notes).map(Some)
+            Programs::new().map(Some)
         } else {
             Ok(None)
         }
@@ -146,7 +146,7 @@ fn measure(
 /// A row without columns.
 fn row(cell: &Cell) -> Row {
     let place = if cell.real { "real sockets" } else { "simulated" };
-    let rate = super::quantity::step(cell.rate as f64);
+    let rate = stackwright_results::step(cell.rate as f64);
     let (path, group) = match cell.pair {
         Pair::Bbr => (String::new(), format!("BBR beside CUBIC, {place}, {rate}bit/s, 100 ms")),
         Pair::Alike => {

@@ -1,15 +1,15 @@
 //! Goodput where packets are lost, near and far.
 
 use stackwright_artp::Congestion;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::{Conditions, Queue};
 
 use super::lossy::{Lossy, cells};
-use super::outcome::{Axes, Row};
 use super::transports::{Contest, Ends, Programs, Rival, Work};
-use super::verdict::Target;
 use super::{About, AnyTable, Table};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// Of packets, each way.
 const PERCENTS: [f64; 5] = [0.0, 0.1, 1.0, 5.0, 10.0];
@@ -42,7 +42,7 @@ pub(super) const TABLE: &dyn AnyTable = &Table::<Lossy, Programs> {
     },
     open: |_, notes| {
         notes.push(format!("ARTP's congestion control is {} here.", congestion()));
-        Programs::new(notes)
+        Programs::new()
     },
     measure,
 };

@@ -1,10 +1,10 @@
 //! Modelled links, near and far, that lose packets: the cells of several tables.
 
 use stackwright_contract::Duration;
+use stackwright_results::outcome::Row;
 use stackwright_simulator::{Conditions, Loss};
 
 use super::Cell;
-use super::outcome::Row;
 
 /// Octets of the longest packet.
 pub(super) const MTU: usize = 1500;

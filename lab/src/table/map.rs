@@ -6,12 +6,12 @@ use std::time::Instant;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use stackwright_base::map::{self, Cached, Chained, Key, Map as _, Open};
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row, figures};
+use stackwright_results::verdict::Target;
 
-use super::outcome::{Axes, Row, figures};
-use super::verdict::Target;
 use super::{About, AnyTable, Cell, Table};
 use crate::measure::{Contestant, Course, Limit};
-use crate::problem::Problem;
 
 /// The buckets of the thesis' map.
 const BUCKETS: usize = 101;

@@ -20,42 +20,29 @@
 
 mod artp;
 mod command;
-mod details;
-mod draw;
 mod fairness;
 mod ftp;
 mod jis;
-mod keep;
 mod loss;
 mod lossy;
 mod map;
-mod matrix;
 mod octets;
-pub(crate) mod outcome;
 mod parallel;
 mod paths;
 mod product_line;
-mod quantity;
 mod recovery;
 mod run;
-mod sentence;
-mod settle;
 mod soak;
-mod terminal;
 mod transports;
-pub(crate) mod verdict;
 mod wire;
 mod xtp;
 
 pub(crate) use command::Arguments;
-pub(crate) use draw::{palette, panels};
-pub(crate) use keep::replace;
-pub(crate) use quantity::{digits, quantity};
-pub(crate) use sentence::{falls_short, sentences};
+
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row};
 
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
-use outcome::{Axes, Row};
 
 /// What is known of a table before it is measured.
 pub(crate) struct About {

@@ -3,8 +3,9 @@
 use std::sync::Mutex;
 use std::thread;
 
+use stackwright_results::Problem;
+
 use crate::measure::Stop;
-use crate::problem::Problem;
 
 /// How many threads run at the same time.
 pub(super) fn cores() -> usize {

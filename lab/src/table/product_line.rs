@@ -5,12 +5,12 @@ mod timers;
 
 use stackwright_base::opening::{Absent, Active, ActivePassive};
 use stackwright_base::session;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row};
 use stackwright_wire::{BufferTree, Message, SingleBuffer};
 
-use super::outcome::{Axes, Row};
 use super::{About, AnyTable, Cell, Table};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// What both kinds of work keep for an association.
 struct Counted;

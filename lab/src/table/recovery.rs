@@ -7,16 +7,16 @@ use stackwright::xtp::header::XtpPacket;
 use stackwright::xtp::services::{Connection, context};
 use stackwright::xtp::{Config, ContextKey};
 use stackwright_contract::Participant;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Column, Row};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::Conditions;
 use stackwright_trial::Trial;
 use stackwright_trial::setting::M;
 
 use super::lossy::{Lossy, cells};
-use super::outcome::{Axes, Column, Row};
-use super::verdict::Target;
 use super::{About, AnyTable, Table};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// Of packets, each way.
 const PERCENTS: [f64; 5] = [0.0, 1.0, 2.0, 5.0, 10.0];

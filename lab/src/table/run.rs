@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use stackwright_results::outcome::{Axes, FORMAT, Outcome, Row};
+use stackwright_results::{Conditions, Problem};
 
-use super::AnyTable;
-use super::outcome::{Axes, FORMAT, Outcome};
-use crate::measure::{Conditions, Course, Effort, Probe, Stop};
-use crate::problem::Problem;
+use super::{AnyTable, tables};
+use crate::measure::{Course, Effort, Probe, Stop};
 
 /// What of a table is wanted.
 pub(crate) struct Run {
@@ -38,6 +38,7 @@ pub(crate) fn run(
     let keys = chosen(table, asked)?;
     let mut outcome = Outcome {
         format: FORMAT,
+        place: place(tables().iter().map(|table| table.about().name), about.name),
         table: about.name.to_owned(),
         title: about.title.to_owned(),
         measures: about.measures.to_owned(),
@@ -49,6 +50,7 @@ pub(crate) fn run(
         notes: Vec::new(),
         rows: Vec::new(),
     };
+    let all = table.keys(Effort::Full);
     let mut measure = table.open(&keys, &mut outcome.notes)?;
     let style = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len} {wide_msg}");
     let progress = ProgressBar::new(keys.len() as u64).with_prefix(about.name);
@@ -66,7 +68,8 @@ pub(crate) fn run(
     for key in &keys {
         match measure(key, &mut course) {
             Ok(row) if row.columns.iter().any(|column| !column.samples.is_empty()) => {
-                outcome.rows.push(row)
+                let place = place(all.iter().map(String::as_str), key);
+                outcome.rows.push(Row { place, ..row });
             }
             Ok(_) => {}
             Err(problem) => ended = Err(problem.within(key)),
@@ -93,6 +96,11 @@ pub(crate) fn run(
     }
     outcome.complete = ended.is_ok() && !asked.stop.asked();
     Ok((outcome, ended))
+}
+
+/// Where `name` stands among all.
+fn place<'a>(mut all: impl Iterator<Item = &'a str>, name: &str) -> Option<u32> {
+    all.position(|other| other == name).and_then(|place| place.try_into().ok())
 }
 
 /// All cells, or the one that was asked for.

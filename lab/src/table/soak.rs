@@ -4,12 +4,13 @@
 mod held;
 mod slope;
 
-use super::outcome::{Column, Row, Sample, figures};
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Column, Row, Sample, figures};
+use stackwright_results::verdict::Target;
+
 use super::transports::{Ends, Programs, Rival, Work};
-use super::verdict::Target;
 use super::{About, AnyTable, Cell, NO_AXES, Table};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 use held::{Watched, fill, watch};
 use slope::Slope;
 

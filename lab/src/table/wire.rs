@@ -4,11 +4,12 @@
 mod bulk;
 mod crossing;
 
-use super::outcome::{Axes, Row};
-use super::verdict::Target;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row};
+use stackwright_results::verdict::Target;
+
 use super::{About, AnyTable, Cell, Table};
 use crate::measure::{Contestant, Course, Limit};
-use crate::problem::Problem;
 
 const TCP: &str = "kernel TCP, cubic";
 const OFFLOADED: &str = "UDP, GSO + GRO";

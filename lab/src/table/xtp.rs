@@ -1,14 +1,14 @@
 //! XTP beside the kernel's TCP and UDP, by the length of messages.
 
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Figure, Row, figures};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::{Conditions, Queue};
 
 use super::lossy::link;
-use super::outcome::{Axes, Figure, Row, figures};
 use super::transports::{Contest, Ends, Programs, Rival, Work, seconds};
-use super::verdict::Target;
 use super::{About, AnyTable, Cell, Table};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// The octets of a message.
 const SIZES: [u64; 11] = [64, 128, 256, 512, 1023, 1024, 1400, 2048, 4096, 8192, 16_384];
@@ -94,7 +94,7 @@ pub(super) const TABLE: &dyn AnyTable = &Table::<Task, Programs> {
         limit: Limit::Work,
     },
     cells,
-    open: |_, notes| Programs::new(notes),
+    open: |_, _| Programs::new(),
     measure,
 };
 

@@ -20,25 +20,28 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use stackwright_artp::Congestion;
+use stackwright_results::{Problem, say};
 use stackwright_simulator::{LinkDescription, OctetCount, Profile};
 
 pub(crate) use station::Station;
 
 use crate::link::Counts;
-use crate::problem::Problem;
-use crate::say::say;
 use processes::Outcome;
 use work::Work;
 
 /// Send octets by ARTP over UDP between two processes, and check that none is lost, duplicated or
 /// altered
 ///
-/// The processes use the loopback interface, or a link as `lab link` makes it. Rates are payload
+/// The processes use the loopback interface, or a modelled link as in `lab link`. Rates are payload
 /// rates. A single datagram is compared by SHA-256, several by a sum that does not depend on their
 /// order.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lab transfer --octets '10 GB'
+  lab transfer --octets '1 GB' --wire '{ loss = 0.01 }'")]
 pub(crate) struct Arguments {
-    /// OctetCount to send, such as "200 MB"
+    /// Octets to send, such as "200 MB"
     #[arg(long, default_value = "200 MB", value_parser = octets)]
     octets: u64,
     /// The length of a datagram; the last one may be shorter
@@ -60,7 +63,7 @@ pub(crate) struct Arguments {
     /// loopback]
     #[arg(long, value_name = "LINK", value_parser = link)]
     wire: Option<Profile>,
-    /// Also write what arrives to FILE, and compare with writing the same octets without a network
+    /// Also write the received octets to FILE, and compare with writing them without a network
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
     /// Seed of the content and of the link's random choices

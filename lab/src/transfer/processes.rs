@@ -4,12 +4,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use serde::Serialize;
+use stackwright_results::Problem;
 use stackwright_simulator::Profile;
 
 use super::station::Told;
 use super::work::Work;
 use crate::link::{Report, Side, Wire};
-use crate::problem::Problem;
 use crate::run::Process;
 
 /// What came of a transfer.

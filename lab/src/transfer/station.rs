@@ -15,10 +15,10 @@ use stackwright_artp as artp;
 use stackwright_contract::services::{Credit, MessageProperties};
 use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::{Config, System, blocking::Endpoint};
+use stackwright_results::Problem;
 
 use super::work::{Sum, Summed, Work};
 use super::writer::Writer;
-use crate::problem::Problem;
 
 /// One side of a transfer.
 #[derive(Args, Debug)]

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use stackwright::wire::Message;
 use stackwright::wire::check::Crc32c;
 use stackwright_artp::Congestion;
+use stackwright_results::Problem;
 
 use super::{congestion, octets};
-use crate::problem::Problem;
 
 /// What is to be sent, and how.
 #[derive(Args, Clone, Debug)]

@@ -20,8 +20,8 @@ use stackwright::framed::Framed;
 use stackwright::stop_and_wait::{Rules, StopAndWait};
 use stackwright::wire::SingleBuffer;
 use stackwright_contract::Duration;
+use stackwright_results::Problem;
 
-use crate::problem::Problem;
 use crate::scenario::{OctetCount, Time};
 use artp::ArtpKeys;
 use window::Window;

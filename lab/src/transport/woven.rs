@@ -14,11 +14,11 @@ use stackwright::compose::graph::{
 };
 use stackwright_contract::Duration;
 use stackwright_contract::services::Datagrams;
+use stackwright_results::Problem;
 
 use super::ground::Ground;
 use super::window::{self, Window};
 use super::{Lowers, M};
-use crate::problem::Problem;
 
 /// A graph of datagrams.
 pub(crate) type Woven = Graph<M, Ground, Datagrams<M>>;

@@ -4,7 +4,7 @@ use stackwright_contract::services::{Credit, StreamsRequest};
 use stackwright_contract::{Address, CallSign, Either, Handle};
 use stackwright_wire::Message;
 
-use crate::link::{LINK_WINDOW, LinkName, PID};
+use crate::link::{LINK_WINDOW, PID};
 use crate::{Agw, Out};
 
 /// A call sign, and the program that has registered it.
@@ -25,7 +25,7 @@ impl<M: Message> Agw<M> {
         if !self.config.calls.contains(&call) {
             return false;
         }
-        let listener = self.links.name(LinkName::Listener { call });
+        let listener = self.links.listen(call);
         self.calls.push(Registration { call, program, listener: Some(listener) });
         let local = Address::Station { call, pid: PID, route: 0 }.into();
         Self::ask_links(out, StreamsRequest::Listen { listener, local });
@@ -57,13 +57,11 @@ impl<M: Message> Agw<M> {
         let Some(Registration { listener: Some(listener), .. }) = self.registration(call) else {
             return;
         };
-        let awaits =
-            |name: &LinkName<M>| matches!(name, LinkName::Awaited { call: its } if *its == call);
-        if self.links.iter().any(|(_, name)| awaits(name)) {
+        if self.links.awaited(listener) > 0 {
             return;
         }
-        let association = self.links.name(LinkName::Awaited { call });
         let credit = Credit::of_octets(LINK_WINDOW);
+        let Some(association) = self.links.expect(listener, credit) else { return };
         Self::ask_links(out, StreamsRequest::Await { listener, association, credit });
     }
 

@@ -8,7 +8,7 @@ use stackwright_contract::{Address, CallSign, Context, Handle};
 use stackwright_wire::Message;
 
 use crate::header::{AgwHeader, call, digipeaters};
-use crate::link::{LINK_WINDOW, Link, LinkName, PID};
+use crate::link::{LINK_WINDOW, Link, PID};
 use crate::program::Waits;
 use crate::{Agw, LINKS_MOST, NAME, Out};
 
@@ -164,8 +164,8 @@ impl<M: Message> Agw<M> {
             Some(before) => before.abort(out),
             None => {}
         }
-        let association = self.links.name(LinkName::Awaited { call: local });
-        self.keep(Link::new(association, program, [local, remote], header.port, PID));
+        let link = |name| Link::new(name, program, [local, remote], header.port, PID);
+        let association = self.links.open(link);
         let station = |call, route| Address::Station { call, pid: PID, route }.into();
         let (remote, local) = (station(remote, route), Some(station(local, 0)));
         let credit = Credit::of_octets(LINK_WINDOW);

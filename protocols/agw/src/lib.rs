@@ -51,15 +51,15 @@ use alloc::vec::Vec;
 use core::convert::Infallible;
 use stackwright_contract::services::{Datagrams, Ended, Streams};
 use stackwright_contract::{
-    Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Instant, Names, Nothing,
-    Outlet, Participant, Protocol,
+    Arrivals, Both, CallSign, Context, Either, Facts, Guarantees, Handle, IndicationTo, Instant,
+    Names, Nothing, Outlet, Participant, Protocol,
 };
 use stackwright_wire::Message;
 
 use calls::Registration;
 use heard::Heard;
-use link::LinkName;
-use program::ProgramName;
+use link::Link;
+use program::Program;
 use routing::Routing;
 use unproto::DatagramName;
 
@@ -80,11 +80,11 @@ type Out<'a, M> = &'a mut dyn Outlet<Agw<M>>;
 pub struct Agw<M: Message> {
     config: Config,
     /// Names of the streams of programs.
-    programs: Names<ProgramName<M>>,
+    programs: Arrivals<(), Program<M>, Names<()>>,
     listener: Option<Handle>,
     listening: Option<Result<Participant, Ended>>,
-    /// Names of AX.25's streams.
-    links: Names<LinkName<M>>,
+    /// Names of AX.25's streams: listeners for calls to a registered call sign, and links.
+    links: Arrivals<CallSign, Link<M>, Names<()>>,
     /// Names of AX.25's datagrams.
     datagrams: Names<DatagramName<M>>,
     calls: Vec<Registration>,
@@ -109,10 +109,10 @@ impl<M: Message> Agw<M> {
     pub fn new(config: Config) -> Self {
         Agw {
             config,
-            programs: Names::new(),
+            programs: Arrivals::default(),
             listener: None,
             listening: None,
-            links: Names::new(),
+            links: Arrivals::default(),
             datagrams: Names::new(),
             calls: Vec::new(),
             heard: Heard::default(),
@@ -137,26 +137,18 @@ impl<M: Message> Agw<M> {
 
     /// Returns how many programs are there.
     pub fn programs(&self) -> usize {
-        let is_there =
-            |name: &ProgramName<M>| matches!(name, ProgramName::Program(program) if !program.ends);
-        self.programs.iter().filter(|(_, name)| is_there(name)).count()
+        self.programs.iter().filter(|(_, program)| !program.ends).count()
     }
 
     /// Returns how many links there are, those that are being opened or closed included.
     pub fn links(&self) -> usize {
-        self.links.iter().filter(|(_, name)| matches!(name, LinkName::Link(_))).count()
+        self.links.iter().count()
     }
 
     /// Returns how many octets are held, of all programs and in both directions.
     pub fn held(&self) -> usize {
-        let programs = self.programs.iter().map(|(_, name)| match name {
-            ProgramName::Program(program) => program.held(),
-            ProgramName::Listener | ProgramName::Awaited => 0,
-        });
-        let links = self.links.iter().map(|(_, name)| match name {
-            LinkName::Link(link) => link.waiting(),
-            LinkName::Listener { .. } | LinkName::Awaited { .. } => 0,
-        });
+        let programs = self.programs.iter().map(|(_, program)| program.held());
+        let links = self.all_links().map(Link::waiting);
         let unproto = self.datagrams.iter().map(|(_, name)| name.waiting());
         programs.sum::<usize>() + links.sum::<usize>() + unproto.sum::<usize>()
     }
@@ -193,11 +185,7 @@ impl<M: Message> Protocol for Agw<M> {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let deadlines = self.links.iter().filter_map(|(_, name)| match name {
-            LinkName::Link(link) => link.deadline,
-            LinkName::Listener { .. } | LinkName::Awaited { .. } => None,
-        });
-        deadlines.min()
+        self.all_links().filter_map(|link| link.deadline).min()
     }
 
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {

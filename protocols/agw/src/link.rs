@@ -15,16 +15,6 @@ pub(crate) const LINK_WINDOW: usize = 4096;
 /// How long a link may take to end in good order when its program is gone.
 const ORPHAN_WITHIN: Duration = Duration::from_secs(10);
 
-/// The names of AX.25's streams.
-pub(crate) enum LinkName<M> {
-    /// For calls to a registered call sign.
-    Listener { call: CallSign },
-    /// It waits for the next of them.
-    Awaited { call: CallSign },
-    /// A link that is open, or is being opened.
-    Link(Link<M>),
-}
-
 /// A link.
 pub(crate) struct Link<M> {
     pub(crate) name: Handle,
@@ -202,32 +192,12 @@ impl<M: Message> Link<M> {
 }
 
 impl<M: Message> Agw<M> {
-    pub(crate) fn link(&mut self, name: Handle) -> Option<&mut Link<M>> {
-        match self.links.get_mut(name) {
-            Some(LinkName::Link(link)) => Some(link),
-            _ => None,
-        }
-    }
-
-    /// Has the name of a link, which stood for one that was awaited, stand for it.
-    pub(crate) fn keep(&mut self, link: Link<M>) {
-        if let Some(there) = self.links.get_mut(link.name) {
-            *there = LinkName::Link(link);
-        }
-    }
-
     pub(crate) fn all_links(&self) -> impl Iterator<Item = &Link<M>> {
-        self.links.iter().filter_map(|(_, name)| match name {
-            LinkName::Link(link) => Some(link),
-            LinkName::Listener { .. } | LinkName::Awaited { .. } => None,
-        })
+        self.links.iter().map(|(_, link)| link)
     }
 
     pub(crate) fn all_links_mut(&mut self) -> impl Iterator<Item = &mut Link<M>> {
-        self.links.iter_mut().filter_map(|(_, name)| match name {
-            LinkName::Link(link) => Some(link),
-            LinkName::Listener { .. } | LinkName::Awaited { .. } => None,
-        })
+        self.links.iter_mut().map(|(_, link)| link)
     }
 
     /// Returns the link of a program between two stations, on a port.

@@ -19,13 +19,6 @@ pub(crate) const SLOW: usize = 32 << 10;
 /// may then miss the word.
 const TOLD_MOST: usize = 300;
 
-/// The names of the streams of programs.
-pub(crate) enum ProgramName<M> {
-    Listener,
-    Awaited,
-    Program(Program<M>),
-}
-
 /// Why what a program sent is not taken apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Waits {
@@ -153,7 +146,7 @@ impl<M: Message> Agw<M> {
     /// Listens, and awaits a program.
     pub(crate) fn listen(&mut self, out: Out<'_, M>) {
         let Some(local) = self.config.local else { return };
-        let listener = self.programs.name(ProgramName::Listener);
+        let listener = self.programs.listen(());
         self.listener = Some(listener);
         out.request(Either::Left(StreamsRequest::Listen { listener, local }));
         self.expect(out);
@@ -163,26 +156,19 @@ impl<M: Message> Agw<M> {
     /// those that were told and do not go are bounded, too: one of them is cut off for the next.
     pub(crate) fn expect(&mut self, out: Out<'_, M>) {
         let Some(listener) = self.listener else { return };
-        let awaits = self.programs.iter().any(|(_, name)| matches!(name, ProgramName::Awaited));
-        if awaits {
+        if self.programs.awaited(listener) > 0 {
             return;
         }
-        let all = self.programs.iter();
-        let all = all.filter(|(_, name)| matches!(name, ProgramName::Program(_))).count();
-        if all >= PROGRAMS_MOST + TOLD_MOST {
-            let is_told = |name: &ProgramName<M>| match name {
-                ProgramName::Program(program) => program.ends,
-                ProgramName::Listener | ProgramName::Awaited => false,
-            };
-            let told = self.programs.iter().find(|(_, name)| is_told(name)).map(|(name, _)| name);
-            if let Some(association) = told {
+        if self.programs.iter().count() >= PROGRAMS_MOST + TOLD_MOST {
+            let told = self.programs.iter().find(|(_, program)| program.ends);
+            if let Some((association, _)) = told {
                 let abort = StreamsRequest::Abort { association, code: 0 };
                 out.request(Either::Left(abort));
             }
             return; // its end is told
         }
-        let association = self.programs.name(ProgramName::Awaited);
         let credit = Credit::of_octets(WINDOW);
+        let Some(association) = self.programs.expect(listener, credit) else { return };
         out.request(Either::Left(StreamsRequest::Await { listener, association, credit }));
     }
 
@@ -196,13 +182,6 @@ impl<M: Message> Agw<M> {
         }
         if let Some(name) = self.listener.take() {
             out.request(Either::Left(StreamsRequest::Close { name }));
-        }
-    }
-
-    pub(crate) fn program(&mut self, name: Handle) -> Option<&mut Program<M>> {
-        match self.programs.get_mut(name) {
-            Some(ProgramName::Program(program)) => Some(program),
-            _ => None,
         }
     }
 }

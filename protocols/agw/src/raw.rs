@@ -11,7 +11,7 @@ use stackwright_wire::Message;
 use crate::header::{AgwHeader, written};
 use crate::heard::DAY;
 use crate::monitor::Monitored;
-use crate::program::ProgramName;
+use crate::program::Program;
 use crate::unproto::DatagramName;
 use crate::{Agw, NAME, Out};
 
@@ -21,16 +21,13 @@ const AT_ONCE: Credit = Credit { octets: 1 << 16, messages: 64 };
 impl<M: Message> Agw<M> {
     /// Each of the two requests turns on what is off, and off what is on.
     pub(crate) fn toggle(&mut self, program: Handle, kind: u8) {
-        let Some(there) = self.program(program) else { return };
+        let Some(there) = self.programs.get_mut(program) else { return };
         let wants = if kind == b'k' { &mut there.wants_raw } else { &mut there.monitors };
         *wants = !*wants;
     }
 
-    fn all_programs(&self) -> impl Iterator<Item = (Handle, &crate::program::Program<M>)> {
-        self.programs.iter().filter_map(|(handle, name)| match name {
-            ProgramName::Program(program) if !program.ends => Some((handle, program)),
-            _ => None,
-        })
+    fn all_programs(&self) -> impl Iterator<Item = (Handle, &Program<M>)> {
+        self.programs.iter().filter(|(_, program)| !program.ends)
     }
 
     /// Hears every port.

@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
-use stackwright_contract::{Address, CallSign, Context, Either, Handle, Participant};
+use stackwright_contract::{Address, CallSign, Context, Either, Handle, Participant, Party};
 use stackwright_wire::Message;
 
-use crate::link::{Link, LinkName, PID};
-use crate::program::{Program, ProgramName, Sent, Waits};
+use crate::link::{Link, PID};
+use crate::program::{Program, Sent, Waits};
 use crate::{Agw, LINKS_MOST, NAME, Out, PROGRAMS_MOST, Stops};
 
 impl<M: Message> Agw<M> {
@@ -23,8 +23,8 @@ impl<M: Message> Agw<M> {
                 cx.event(NAME, format_args!("listening at {local}"));
             }
             StreamsIndication::Opened { association, remote, credit, .. } => {
-                if let Some(name) = self.programs.get_mut(association) {
-                    *name = ProgramName::Program(Program::new(association, credit.octets));
+                let program = || Program::new(association, credit.octets);
+                if self.programs.arrived(association, program).is_some() {
                     if self.programs() > PROGRAMS_MOST {
                         let what = format_args!("no place for a program at {remote}");
                         cx.event(NAME, what);
@@ -38,13 +38,15 @@ impl<M: Message> Agw<M> {
                 }
             }
             StreamsIndication::Delivered { association, batch, .. } => {
-                if let Some(program) = self.program(association).filter(|program| !program.ends) {
+                if let Some(program) =
+                    self.programs.get_mut(association).filter(|program| !program.ends)
+                {
                     program.came(batch.into_octets());
                     self.serve(cx, association, out);
                 }
             }
             StreamsIndication::Credit { association, credit } => {
-                if let Some(program) = self.program(association) {
+                if let Some(program) = self.programs.get_mut(association) {
                     let was_slow = program.is_slow();
                     program.sent(credit.octets, out);
                     if was_slow && !program.is_slow() {
@@ -68,14 +70,14 @@ impl<M: Message> Agw<M> {
     fn program_ended(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
         self.leave(cx, name, out);
         match self.programs.forget(name) {
-            Some(ProgramName::Listener) => {
+            Some(Party::Listener(..)) => {
                 (self.listener, self.listening) = (None, Some(Err(why)));
                 if self.stops == Stops::No {
                     cx.event(NAME, format_args!("not listening: {why}"));
                 }
             }
-            Some(ProgramName::Program(_)) => cx.event(NAME, format_args!("a program left: {why}")),
-            Some(ProgramName::Awaited) | None => {}
+            Some(Party::Open(_)) => cx.event(NAME, format_args!("a program left: {why}")),
+            Some(Party::Awaited(_)) | None => {}
         }
         self.expect(out);
     }
@@ -83,7 +85,7 @@ impl<M: Message> Agw<M> {
     /// A program is gone: its call signs are free, and its links end. Returns whether it was still
     /// there.
     pub(crate) fn leave(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) -> bool {
-        let Some(program) = self.program(name) else { return false };
+        let Some(program) = self.programs.get_mut(name) else { return false };
         let was_there = !core::mem::replace(&mut program.ends, true);
         let is_its = |call: &crate::calls::Registration| call.program == name;
         let calls: Vec<CallSign> =
@@ -105,19 +107,19 @@ impl<M: Message> Agw<M> {
 
     /// Handles what a program sent, up to what has to wait.
     pub(crate) fn serve(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
-        while let Some(program) = self.program(name)
+        while let Some(program) = self.programs.get_mut(name)
             && !program.ends
             && program.waits.is_none()
             && !program.is_slow()
             && let Some(header) = program.front()
         {
             if let Some(waits) = self.must_wait(name, &header)
-                && let Some(program) = self.program(name)
+                && let Some(program) = self.programs.get_mut(name)
             {
                 program.waits = Some(waits);
                 return;
             }
-            let Some(program) = self.program(name) else { return };
+            let Some(program) = self.programs.get_mut(name) else { return };
             match program.next(out) {
                 Some(Sent::Frame(header, data)) => self.obey(cx, name, &header, &data, out),
                 Some(Sent::TooLong) => {
@@ -142,7 +144,7 @@ impl<M: Message> Agw<M> {
                 self.link_delivered(association, batch.into_octets(), out);
             }
             StreamsIndication::Credit { association, credit } => {
-                if let Some(link) = self.link(association) {
+                if let Some(link) = self.links.get_mut(association) {
                     link.acknowledged(credit.octets, out);
                     self.resume(cx, association, out);
                 }
@@ -168,8 +170,8 @@ impl<M: Message> Agw<M> {
         credit: Credit,
         out: Out<'_, M>,
     ) {
-        if let Some(LinkName::Awaited { call }) = self.links.get(name) {
-            let call = *call;
+        if let Some(listener) = self.links.waits_at(name) {
+            let Some(call) = self.links.listener(listener).copied() else { return };
             let program = self.registration(call).map(|there| there.program);
             let has_room = self.links() < LINKS_MOST;
             let program = program.filter(|_| has_room);
@@ -179,32 +181,32 @@ impl<M: Message> Agw<M> {
             };
             let mut link = Link::new(name, program, [local, remote], port, PID);
             link.open(credit.octets, out);
-            self.keep(link);
+            self.links.arrived(name, || link);
             self.tell_connected(cx, name, true, out);
             return self.await_call(call, out);
         }
-        if let Some(link) = self.link(name) {
+        if let Some(link) = self.links.get_mut(name) {
             link.open(credit.octets, out);
             self.tell_connected(cx, name, false, out);
         }
     }
 
     fn link_delivered(&mut self, name: Handle, octets: M, out: Out<'_, M>) {
-        let Some(link) = self.link(name) else { return };
+        let Some(link) = self.links.get_mut(name) else { return };
         link.owed += octets.len();
         let program = link.program;
         self.tell_data(name, octets, out);
         let reads = program
-            .and_then(|program| self.program(program))
+            .and_then(|program| self.programs.get_mut(program))
             .is_none_or(|program| !program.is_slow());
-        if let Some(link) = self.link(name).filter(|_| reads) {
+        if let Some(link) = self.links.get_mut(name).filter(|_| reads) {
             link.give_back(out);
         }
     }
 
     fn link_ended(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
         match self.links.forget(name) {
-            Some(LinkName::Listener { call }) => {
+            Some(Party::Listener(call)) => {
                 self.drop_routings(cx, name, out);
                 if let Some(there) =
                     self.calls.iter_mut().find(|there| there.listener == Some(name))
@@ -213,11 +215,11 @@ impl<M: Message> Agw<M> {
                     cx.event(NAME, format_args!("calls to {call} are not answered: {why}"));
                 }
             }
-            Some(LinkName::Link(link)) => {
+            Some(Party::Open(link)) => {
                 self.tell_disconnected(cx, &link, why, out);
                 self.resume(cx, name, out);
             }
-            Some(LinkName::Awaited { .. }) | None => {}
+            Some(Party::Awaited(_)) | None => {}
         }
         // There may have been as many links as may be.
         let calls: Vec<CallSign> = self.calls.iter().map(|there| there.call).collect();
@@ -226,15 +228,10 @@ impl<M: Message> Agw<M> {
 
     /// What a program sent may wait for this link.
     fn resume(&mut self, cx: &Context, link: Handle, out: Out<'_, M>) {
-        let waits = |(name, there): (Handle, &mut ProgramName<M>)| match there {
-            ProgramName::Program(program) if program.waits == Some(Waits::Link(link)) => {
-                program.waits = None;
-                Some(name)
-            }
-            _ => None,
-        };
-        let waiting = self.programs.iter_mut().find_map(waits);
-        if let Some(program) = waiting {
+        let waits = |program: &Program<M>| program.waits == Some(Waits::Link(link));
+        let waiting = self.programs.iter_mut().find(|(_, program)| waits(program));
+        if let Some((program, there)) = waiting {
+            there.waits = None;
             self.serve(cx, program, out);
         }
     }

@@ -29,7 +29,9 @@ impl<M: Message> Agw<M> {
     }
 
     fn tell_frame(&mut self, name: Handle, frame: M, out: Out<'_, M>) {
-        let Some(program) = self.program(name).filter(|program| !program.ends) else { return };
+        let Some(program) = self.programs.get_mut(name).filter(|program| !program.ends) else {
+            return;
+        };
         if program.unread() + frame.len() > HELD_MOST {
             // Its end is told below, and its links end with it.
             program.ends = true;
@@ -124,7 +126,7 @@ impl<M: Message> Agw<M> {
         is_call: bool,
         out: Out<'_, M>,
     ) {
-        let Some(link) = self.link(name) else { return };
+        let Some(link) = self.links.get_mut(name) else { return };
         let Some((program, header)) = Self::about(link, b'C') else { return };
         let (local, remote) = (link.local, link.remote);
         cx.event(NAME, format_args!("{local} is connected to {remote}"));
@@ -134,7 +136,7 @@ impl<M: Message> Agw<M> {
     }
 
     pub(crate) fn tell_data(&mut self, name: Handle, mut octets: M, out: Out<'_, M>) {
-        let Some(link) = self.link(name) else { return };
+        let Some(link) = self.links.get_mut(name) else { return };
         let Some((program, header)) = Self::about(link, b'D') else { return };
         octets.push(&AgwHeader { length: octets.len() as u32, ..header });
         self.tell_frame(program, octets, out);

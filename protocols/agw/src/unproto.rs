@@ -8,7 +8,7 @@ use stackwright_contract::{CallSign, Context, Either, Handle, Participant};
 use stackwright_wire::Message;
 
 use crate::link::PID;
-use crate::program::{ProgramName, Waits};
+use crate::program::Waits;
 use crate::{Agw, NAME, Out};
 
 /// UI frames of one program that may wait for the TNC; beyond, it is not read.
@@ -166,7 +166,7 @@ impl<M: Message> Agw<M> {
                 if message.is_some() {
                     Self::not_transmitted(cx, frame.source, format_args!("AX.25 takes no frame"));
                 }
-                if let Some(ProgramName::Program(there)) = self.programs.get_mut(program)
+                if let Some(there) = self.programs.get_mut(program)
                     && there.waits == Some(Waits::Unproto)
                 {
                     there.waits = None;

@@ -17,6 +17,7 @@
 use alloc::collections::BTreeMap;
 
 use stackwright_contract::{Instant, Participant};
+use stackwright_policies::connection::TwoStage;
 use stackwright_transport::words::{Dropped, Nanoseconds, Opening, SECOND, Signals};
 use stackwright_wire::Header;
 
@@ -88,8 +89,8 @@ impl<M> Format<M> {
     /// Handles that the peer does not know the session where packets of this side come from.
     pub(crate) fn unknown(&self, said: &Unknown) -> Signals {
         match &self.reset {
-            Some(reset) if reset::is_equal(reset, &said.reset) => Signals::LOST,
-            _ => Signals::UNKNOWN,
+            Some(reset) if reset::is_equal(reset, &said.reset) => TwoStage::LOST,
+            _ => TwoStage::UNKNOWN,
         }
     }
 
@@ -99,7 +100,7 @@ impl<M> Format<M> {
         if identity.session != self.session || identity.token != self.ours.nonce {
             return Err(Dropped::NotOurs);
         }
-        Ok(Signals::PROBE)
+        Ok(TwoStage::PROBE)
     }
 
     pub(crate) fn challenged(&mut self, item: Item<'_>) -> Result<Signals, Dropped> {
@@ -111,7 +112,7 @@ impl<M> Format<M> {
         if challenge.reset != [0; 16] {
             self.reset = Some(challenge.reset);
         }
-        Ok(Signals::CHALLENGE)
+        Ok(Signals::MOVED)
     }
 
     /// Returns how this side identifies itself: of its own accord, or as the answer to a challenge.

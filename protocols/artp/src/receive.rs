@@ -4,6 +4,7 @@ use core::num::NonZeroU32;
 use core::ops::Range;
 
 use stackwright_contract::services::{BatchMessages, MessageKind};
+use stackwright_policies::connection::TwoStage;
 use stackwright_transport::Receipts;
 use stackwright_transport::path_mtu::{BASE, PartPlace};
 use stackwright_transport::slots::pull_front;
@@ -253,8 +254,8 @@ impl<M: Message> Format<M> {
                     return Err(Dropped::NotOurs);
                 }
                 match (matter, item.kind) {
-                    (Matter::Probe, ControlKind::Request) => Ok(Signals::PROBE),
-                    (Matter::Probe, ControlKind::Reply) => Ok(Signals::PRESENT),
+                    (Matter::Probe, ControlKind::Request) => Ok(TwoStage::PROBE),
+                    (Matter::Probe, ControlKind::Reply) => Ok(TwoStage::PRESENT),
                     (Matter::Confirm, ControlKind::Request) => {
                         self.path.on_answered(false);
                         self.is_heard = true;
@@ -291,7 +292,7 @@ impl<M: Message> Format<M> {
             (ControlKind::Reply, Verdict::Again) => {
                 self.ours.echo = proposal.nonce;
                 self.path.on_asked_again();
-                return Ok(Signals::AGAIN);
+                return Ok(TwoStage::AGAIN);
             }
             _ => return Err(Dropped::Malformed),
         };

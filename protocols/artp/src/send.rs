@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::MessageKind;
+use stackwright_policies::connection::TwoStage;
 use stackwright_transport::words::{
     Cargo, EcnCounts, Ending, Label, Outgoing, PieceForm, Report, Signals, Timestamp, View,
 };
@@ -46,7 +47,7 @@ impl<M: Message> Format<M> {
             put(&packet(PacketKind::Control, 0, sequence, own), octets);
             if matches!(signal, Signals::OPEN | Signals::ACCEPT) {
                 self.lengthen(view.now, signal == Signals::ACCEPT, octets);
-            } else if signal == Signals::PROBE {
+            } else if signal == TwoStage::PROBE {
                 // A peer that has lost the session answers with less (see `reset.rs`).
                 PacketOption::Padding(0).write(octets);
                 end_options(octets);
@@ -279,10 +280,10 @@ impl<M: Message> Format<M> {
             Signals::ACCEPT => (Matter::Open, ControlKind::Reply),
             Signals::END => (Matter::Close, ControlKind::Request),
             Signals::ENDED => (Matter::Close, ControlKind::Reply),
-            Signals::PROBE => (Matter::Probe, ControlKind::Request),
-            Signals::PRESENT => (Matter::Probe, ControlKind::Reply),
-            Signals::IDENTIFY => (Matter::Identify, ControlKind::Request),
-            Signals::RESPOND => (Matter::Identify, ControlKind::Reply),
+            TwoStage::PROBE => (Matter::Probe, ControlKind::Request),
+            TwoStage::PRESENT => (Matter::Probe, ControlKind::Reply),
+            TwoStage::IDENTIFY => (Matter::Identify, ControlKind::Request),
+            TwoStage::RESPOND => (Matter::Identify, ControlKind::Reply),
             _ => (Matter::Confirm, ControlKind::Request),
         };
         let theirs = self.theirs.as_ref().map_or(0, |theirs| theirs.nonce);

@@ -3,6 +3,7 @@
 use core::marker::PhantomData;
 
 use stackwright_contract::services::MessageProperties;
+use stackwright_policies::connection::TwoStage;
 use stackwright_transport::path_mtu::{BASE, PacketParts, PathMtu};
 use stackwright_transport::words::{MILLISECOND, SECOND, Signals};
 use stackwright_wire::Header;
@@ -257,13 +258,13 @@ impl Matter {
 
 /// The engine's names of the signals, in its order.
 pub(crate) const ORDER: [Signals; 9] = [
-    Signals::IDENTIFY,
-    Signals::RESPOND,
+    TwoStage::IDENTIFY,
+    TwoStage::RESPOND,
     Signals::OPEN,
     Signals::ACCEPT,
     Signals::CONFIRM,
-    Signals::PROBE,
-    Signals::PRESENT,
+    TwoStage::PROBE,
+    TwoStage::PRESENT,
     Signals::END,
     Signals::ENDED,
 ];

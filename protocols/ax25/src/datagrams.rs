@@ -1,7 +1,5 @@
 //! The face of datagrams: UI frames, which nobody acknowledges.
 
-use alloc::collections::VecDeque;
-
 use stackwright_contract::services::{
     Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
@@ -16,13 +14,9 @@ use crate::{Ax25, NAME, Out};
 /// UI frames of one association that may wait for the TNC.
 const WAITING_MOST: usize = 8;
 
-/// What a name of datagrams stands for.
+/// What an open name of datagrams stands for. A listener has the frames to its call sign, of its
+/// protocol, from stations for which there is no association.
 pub(crate) enum Datagram {
-    /// A listener: frames to `local` of the protocol `pid` from stations for which there is no
-    /// association.
-    Listener { local: CallSign, pid: u8, waiting: VecDeque<(Handle, Credit)> },
-    /// It waits for an arrival at this listener.
-    Awaited { listener: Handle },
     /// Frames to and from a station.
     Open {
         local: CallSign,
@@ -45,11 +39,12 @@ impl<M: Message> Ax25<M> {
         out.indicate(Either::Right(indication));
     }
 
-    fn end_datagrams(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
-        if let Some(Datagram::Raw { .. }) = self.datagrams.remove(name) {
-            self.raw.retain(|other| *other != name);
+    fn end_datagrams(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
+        if !self.datagrams.lives(name) {
+            return cx.dropped(NAME, "a word for a name that has ended");
         }
-        Self::tell_datagrams(out, DatagramsIndication::Ended { name, why });
+        self.raw.retain(|other| *other != name);
+        self.datagrams.end(name, why).for_each(|word| Self::tell_datagrams(out, word));
     }
 
     pub(crate) fn on_datagrams(
@@ -65,22 +60,13 @@ impl<M: Message> Ax25<M> {
                     Address::Station { call, pid, .. } => (call, pid),
                     _ => (self.config.call, crate::header::pid::NONE),
                 };
-                let waiting = VecDeque::new();
-                self.datagrams.insert(listener, Datagram::Listener { local, pid, waiting });
+                self.datagrams.listen(listener, (local, pid));
                 let local = Address::Station { call: local, pid, route: 0 }.into();
                 Self::tell_datagrams(out, DatagramsIndication::Listening { listener, local });
             }
             DatagramsRequest::Await { listener, association, credit } => {
-                match self.datagrams.get_mut(listener) {
-                    Some(Datagram::Listener { waiting, .. }) => {
-                        waiting.push_back((association, credit));
-                        self.datagrams.insert(association, Datagram::Awaited { listener });
-                    }
-                    _ => {
-                        let (name, why) = (association, Ended::Unlistened);
-                        Self::tell_datagrams(out, DatagramsIndication::Ended { name, why });
-                    }
-                }
+                let refused = self.datagrams.expect(listener, association, credit);
+                refused.into_iter().for_each(|word| Self::tell_datagrams(out, word));
             }
             DatagramsRequest::Open { association, remote, local, credit } => {
                 match self.open_datagrams(remote, local, credit) {
@@ -88,7 +74,7 @@ impl<M: Message> Ax25<M> {
                         if let Datagram::Raw { .. } = open {
                             self.raw.push(association);
                         }
-                        self.datagrams.insert(association, open);
+                        self.datagrams.open(association, open);
                         self.datagrams_opened(association, out);
                     }
                     Err(why) => Self::tell_datagrams(
@@ -108,7 +94,7 @@ impl<M: Message> Ax25<M> {
                 }
             }
             DatagramsRequest::Control { association, .. } => {
-                if self.datagrams.get(association).is_some() {
+                if self.datagrams.lives(association) {
                     let unknown = DatagramsIndication::unknown_command(association);
                     Self::tell_datagrams(out, unknown);
                 }
@@ -116,12 +102,10 @@ impl<M: Message> Ax25<M> {
             // There is no half close; what was sent leaves whether or not its name lives.
             DatagramsRequest::Finish { .. } => {}
             DatagramsRequest::Abort { association, .. } => {
-                self.end_or_unlisten(cx, association, Ended::Aborted, out);
+                self.end_datagrams(cx, association, Ended::Aborted, out);
             }
             DatagramsRequest::Close { name } => {
-                let listens = matches!(self.datagrams.get(name), Some(Datagram::Listener { .. }));
-                let why = if listens { Ended::Unlistened } else { Ended::Finished };
-                self.end_or_unlisten(cx, name, why, out);
+                self.end_datagrams(cx, name, Ended::Finished, out);
             }
         }
     }
@@ -241,41 +225,11 @@ impl<M: Message> Ax25<M> {
         route: Route,
         out: Out<'_, M>,
     ) -> Option<Handle> {
-        let listener = self.datagrams.iter().find_map(|(name, datagram)| match datagram {
-            Datagram::Listener { local: at, pid: its, .. } if (*at, *its) == (local, pid) => {
-                Some(name)
-            }
-            _ => None,
-        })?;
-        let Datagram::Listener { waiting, .. } = self.datagrams.get_mut(listener)? else {
-            return None;
-        };
-        let (association, credit) = waiting.pop_front()?;
-        *self.datagrams.get_mut(association)? =
-            Datagram::Open { local, remote, pid, route, credit };
+        let here = (local, pid);
+        let (listener, _) = self.datagrams.listeners().find(|(_, there)| **there == here)?;
+        let (association, credit) = self.datagrams.arrive(listener)?;
+        self.datagrams.open(association, Datagram::Open { local, remote, pid, route, credit });
         self.datagrams_opened(association, out);
         Some(association)
-    }
-
-    fn end_or_unlisten(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
-        match self.datagrams.get(name) {
-            None => return cx.dropped(NAME, "a word for a name that has ended"),
-            Some(Datagram::Awaited { listener }) => {
-                let listener = *listener;
-                if let Some(Datagram::Listener { waiting, .. }) = self.datagrams.get_mut(listener) {
-                    waiting.retain(|(waits, _)| *waits != name);
-                }
-            }
-            Some(Datagram::Listener { .. }) => {
-                if let Some(Datagram::Listener { waiting, .. }) = self.datagrams.remove(name) {
-                    for (name, _) in waiting {
-                        self.end_datagrams(name, Ended::Unlistened, out);
-                    }
-                }
-                return Self::tell_datagrams(out, DatagramsIndication::Ended { name, why });
-            }
-            Some(Datagram::Open { .. } | Datagram::Raw { .. }) => {}
-        }
-        self.end_datagrams(name, why, out);
     }
 }

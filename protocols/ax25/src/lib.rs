@@ -58,8 +58,8 @@ use stackwright_contract::ask::{
 };
 use stackwright_contract::services::{Credit, Datagrams, Frames, Streams};
 use stackwright_contract::{
-    Address, Both, CallSign, Context, Either, Facts, Guarantees, Handle, IndicationTo, Instant,
-    Mirror, NameAbove, Outlet, Participant, Protocol, RequestTo,
+    Address, Arrivals, Both, CallSign, Context, Either, Facts, Guarantees, Handle, IndicationTo,
+    Instant, NameAbove, Outlet, Participant, Protocol, RequestTo,
 };
 use stackwright_wire::{Message, Pool};
 
@@ -70,7 +70,6 @@ use links::Links;
 use repeated::Repeated;
 use routes::Routes;
 use send::{Reply, Unacknowledged};
-use streams::Stream;
 
 const NAME: &str = "ax25";
 
@@ -86,8 +85,10 @@ pub struct Ax25<M: Message> {
     config: Config,
     ports: [Port; PORTS_MOST],
     links: Links<M>,
-    streams: Mirror<Stream>,
-    datagrams: Mirror<Datagram>,
+    /// Listeners by their call sign; what is open is a link of that name.
+    streams: Arrivals<CallSign, Handle>,
+    /// Listeners by their call sign and protocol.
+    datagrams: Arrivals<(CallSign, u8), Datagram>,
     routes: Routes,
     repeated: Repeated,
     /// What was learned of peers, the newest last.
@@ -161,8 +162,8 @@ impl<M: Message> Ax25<M> {
             ports: [Port { is_up: false, says_left: false, credit: Credit::NONE, turn: 0 };
                 PORTS_MOST],
             links: Links::default(),
-            streams: Mirror::new(),
-            datagrams: Mirror::new(),
+            streams: Arrivals::new(),
+            datagrams: Arrivals::new(),
             routes: Routes::new(&config.routes),
             repeated: Repeated::default(),
             peers: VecDeque::new(),
@@ -314,7 +315,7 @@ impl<M: Message> Protocol for Ax25<M> {
         match about {
             Either::Left(name) => {
                 question.answer::<Longest>(|_| Some(usize::MAX));
-                let Some(Stream::Link(link)) = self.streams.get(name) else { return };
+                let Some(link) = self.streams.get(name) else { return };
                 let Some(link) = self.links.get(*link) else { return };
                 let Key { remote: call, port, .. } = link.key;
                 let peer = Address::Station { call, pid: pid::NONE, route: 0 };
@@ -338,7 +339,7 @@ impl<M: Message> Protocol for Ax25<M> {
                     Some(Datagram::Raw { port, .. }) => {
                         (self.raw_most(), Participant::OTHER_END.through((*port).into()), *port)
                     }
-                    Some(Datagram::Listener { .. } | Datagram::Awaited { .. }) | None => return,
+                    None => return,
                 };
                 question
                     .answer::<Longest>(|_| Some(longest))

@@ -126,11 +126,10 @@ impl<M: Message> Ax25<M> {
                     Self::tell(out, Told::Finished { association });
                 }
                 (Act::Ended(why), Some(association)) => {
-                    self.streams.remove(association);
                     if let Some(link) = self.links.get_mut(name) {
                         link.above = None;
                     }
-                    Self::tell(out, Told::Ended { name: association, why });
+                    self.end_stream(association, why, out);
                 }
             }
         }
@@ -193,7 +192,7 @@ impl<M: Message> Ax25<M> {
         {
             let Unacknowledged { frame, association, credit } = queued;
             self.send_reply(cx, frame, out);
-            if self.datagrams.get(association).is_some() {
+            if self.datagrams.lives(association) {
                 let told = DatagramsIndication::Credit { association, credit };
                 Self::tell_datagrams(out, told);
             }

@@ -1,53 +1,29 @@
 //! The face of streams: connected octets.
 
-use alloc::collections::VecDeque;
-
 use stackwright_contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
-use stackwright_contract::{Address, CallSign, Context, Handle, Participant, PathLimits};
+use stackwright_contract::{Address, Context, Handle, Participant, PathLimits};
 use stackwright_wire::Message;
 
 use crate::header::{DigipeaterPath, Modulus, pid};
 use crate::link::{Key, Link};
 use crate::{Ax25, NAME, Out};
 
-/// What a name of a stream stands for.
-pub(crate) enum Stream {
-    /// A listener.
-    Listener {
-        local: CallSign,
-        /// Names that wait for an arrival, with their credit.
-        waiting: VecDeque<(Handle, usize)>,
-    },
-    /// It waits for an arrival at this listener.
-    Awaited { listener: Handle },
-    /// A link of this name.
-    Link(Handle),
-}
-
 impl<M: Message> Ax25<M> {
     pub(crate) fn tell(out: Out<'_, M>, indication: StreamsIndication<M>) {
         out.indicate(stackwright_contract::Either::Left(indication));
     }
 
-    fn end_stream(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
-        self.streams.remove(name);
-        Self::tell(out, StreamsIndication::Ended { name, why });
+    /// Says the last words of a name, and of those that wait at it.
+    pub(crate) fn end_stream(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
+        self.streams.end(name, why).for_each(|word| Self::tell(out, word));
     }
 
     pub(crate) fn on_streams(&mut self, cx: &Context, request: StreamsRequest<M>, out: Out<'_, M>) {
         match request {
             StreamsRequest::Listen { listener, local } => self.listen(listener, local, out),
             StreamsRequest::Await { listener, association, credit } => {
-                match self.streams.get_mut(listener) {
-                    Some(Stream::Listener { waiting, .. }) => {
-                        waiting.push_back((association, credit.octets));
-                        self.streams.insert(association, Stream::Awaited { listener });
-                    }
-                    _ => {
-                        let (name, why) = (association, Ended::Unlistened);
-                        Self::tell(out, StreamsIndication::Ended { name, why });
-                    }
-                }
+                let refused = self.streams.expect(listener, association, credit);
+                refused.into_iter().for_each(|word| Self::tell(out, word));
             }
             StreamsRequest::Open { association, remote, local, credit } => {
                 if let Err(why) = self.open(cx, association, remote, local, credit, out) {
@@ -63,7 +39,7 @@ impl<M: Message> Ax25<M> {
                 self.ask_link(cx, association, out, |link, env| link.give(credit.octets, env));
             }
             StreamsRequest::Control { association, command } => {
-                if self.streams.get(association).is_some() {
+                if self.streams.lives(association) {
                     let outcome = self.routes.command(command);
                     Self::tell(out, StreamsIndication::Controlled { association, outcome });
                 }
@@ -85,16 +61,11 @@ impl<M: Message> Ax25<M> {
         out: Out<'_, M>,
         ask: impl FnOnce(&mut Link<M>, &mut crate::link::Env<'_, M>),
     ) {
-        match self.streams.get(name) {
-            Some(Stream::Link(link)) => {
-                let link = *link;
-                self.with_link(cx, link, out, ask);
-            }
-            // Before an arrival there is only credit to give.
-            Some(Stream::Listener { .. } | Stream::Awaited { .. }) | None => {
-                cx.dropped(NAME, "a word for a name that is not open");
-            }
-        }
+        // Before an arrival there is only credit to give.
+        let Some(link) = self.streams.get(name).copied() else {
+            return cx.dropped(NAME, "a word for a name that is not open");
+        };
+        self.with_link(cx, link, out, ask);
     }
 
     fn listen(&mut self, listener: Handle, local: Participant, out: Out<'_, M>) {
@@ -106,16 +77,11 @@ impl<M: Message> Ax25<M> {
             }
             _ => self.config.call,
         };
-        let taken = self
-            .streams
-            .iter()
-            .any(|(_, stream)| matches!(stream, Stream::Listener { local, .. } if *local == call));
-        if taken {
+        if self.streams.listeners().any(|(_, local)| *local == call) {
             let why = Ended::Unavailable;
             return Self::tell(out, StreamsIndication::Ended { name: listener, why });
         }
-        let waiting = VecDeque::new();
-        self.streams.insert(listener, Stream::Listener { local: call, waiting });
+        self.streams.listen(listener, call);
         let local = Address::Station { call, pid: pid::NONE, route: 0 }.into();
         Self::tell(out, StreamsIndication::Listening { listener, local });
     }
@@ -148,7 +114,7 @@ impl<M: Message> Ax25<M> {
             link.reopen(version, credit, learned, &self.config);
             link.path = path;
             link.above = Some(association);
-            self.streams.insert(association, Stream::Link(before));
+            self.streams.open(association, before);
             return Ok(());
         }
         if self.config.owns(remote) || !self.has_room(cx, out) {
@@ -160,7 +126,7 @@ impl<M: Message> Ax25<M> {
         self.acts = acts;
         link.above = Some(association);
         let name = self.links.name(link);
-        self.streams.insert(association, Stream::Link(name));
+        self.streams.open(association, name);
         self.perform(cx, name, Some(association), out);
         Ok(())
     }
@@ -185,11 +151,8 @@ impl<M: Message> Ax25<M> {
         opening: (Modulus, bool),
         out: Out<'_, M>,
     ) -> bool {
-        let listener = self.streams.iter().find_map(|(name, stream)| match stream {
-            Stream::Listener { local, .. } if *local == key.local => Some(name),
-            _ => None,
-        });
-        let Some(listener) = listener else { return false };
+        let listener = self.streams.listeners().find(|(_, local)| **local == key.local);
+        let Some((listener, _)) = listener else { return false };
         if !self.has_room(cx, out) {
             let Key { local, remote, .. } = key;
             let what =
@@ -198,20 +161,15 @@ impl<M: Message> Ax25<M> {
             cx.dropped(NAME, "a peer beyond the most links");
             return false;
         }
-        let Some(Stream::Listener { waiting, .. }) = self.streams.get_mut(listener) else {
-            return false;
-        };
-        let Some((association, credit)) = waiting.pop_front() else { return false };
+        let Some((association, credit)) = self.streams.arrive(listener) else { return false };
         let (_, learned) = self.known(key.remote);
         let mut acts = core::mem::take(&mut self.acts);
         let mut env = Self::env(cx, &self.config, &self.pool, &mut acts);
-        let mut link = Link::accept(key, path, opening, credit, learned, &mut env);
+        let mut link = Link::accept(key, path, opening, credit.octets, learned, &mut env);
         self.acts = acts;
         link.above = Some(association);
         let name = self.links.name(link);
-        if let Some(stream) = self.streams.get_mut(association) {
-            *stream = Stream::Link(name);
-        }
+        self.streams.open(association, name);
         self.perform(cx, name, Some(association), out);
         true
     }
@@ -238,40 +196,19 @@ impl<M: Message> Ax25<M> {
     }
 
     fn end(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
-        match self.streams.get(name) {
-            None => cx.dropped(NAME, "a word for a name that has ended"),
-            Some(Stream::Link(link)) => {
-                let link = *link;
-                self.with_link(cx, link, out, |link, env| link.abort(why, env));
-            }
-            Some(Stream::Awaited { listener }) => {
-                let listener = *listener;
-                if let Some(Stream::Listener { waiting, .. }) = self.streams.get_mut(listener) {
-                    waiting.retain(|(waits, _)| *waits != name);
-                }
-                self.end_stream(name, why, out);
-            }
-            Some(Stream::Listener { .. }) => self.unlisten(name, why, out),
-        }
-    }
-
-    fn unlisten(&mut self, listener: Handle, why: Ended, out: Out<'_, M>) {
-        if let Some(Stream::Listener { waiting, .. }) = self.streams.remove(listener) {
-            for (name, _) in waiting {
-                self.end_stream(name, Ended::Unlistened, out);
-            }
-            Self::tell(out, StreamsIndication::Ended { name: listener, why });
+        if let Some(link) = self.streams.get(name).copied() {
+            self.with_link(cx, link, out, |link, env| link.abort(why, env));
+        } else if self.streams.lives(name) {
+            self.end_stream(name, why, out);
+        } else {
+            cx.dropped(NAME, "a word for a name that has ended");
         }
     }
 
     fn close(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
-        match self.streams.get(name) {
-            Some(Stream::Link(link)) => {
-                let link = *link;
-                self.with_link(cx, link, out, |link, env| link.close(env));
-            }
-            Some(Stream::Listener { .. }) => self.unlisten(name, Ended::Unlistened, out),
-            _ => self.end(cx, name, Ended::Finished, out),
-        }
+        let Some(link) = self.streams.get(name).copied() else {
+            return self.end(cx, name, Ended::Finished, out);
+        };
+        self.with_link(cx, link, out, |link, env| link.close(env));
     }
 }

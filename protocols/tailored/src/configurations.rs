@@ -41,108 +41,48 @@ configuration! {
 
 configuration! {
     /// All messages, once, in the order in which they were sent.
-    pub InOrder<M> {
-        Format: TailoredFormat<M>,
+    pub InOrder<M> like AnyOrder {
         Ordering: ordering::Total<M>,
-        Framing: framing::Fragments<M>,
-        Integrity: integrity::Internet,
-        Connection: connection::Implicit,
-        Acknowledgement: acknowledgement::AckRanges,
-        Inquiry: inquiry::KeepAlive<inquiry::TailProbe>,
-        Recovery: recovery::RackTlp,
-        Rtt: rtt::Rfc6298,
-        Flow: flow::CreditWindow,
-        Congestion: congestion::Cubic,
-        Rate: rate::PacedByCongestion,
-        Lifetime: lifetime::Absent,
     }
 }
 
 configuration! {
     /// All messages, once, in any order; what is missing is sent again, and no more. Loss is no
     /// congestion where no queue stands: for paths by radio, and for those of which nothing is known.
-    pub Selective<M> {
-        Format: TailoredFormat<M>,
-        Ordering: ordering::Absent,
-        Framing: framing::Fragments<M>,
+    pub Selective<M> like AnyOrder {
         Integrity: integrity::Crc32c,
-        Connection: connection::Implicit,
-        Acknowledgement: acknowledgement::AckRanges,
-        Inquiry: inquiry::KeepAlive<inquiry::TailProbe>,
         Recovery: recovery::SelectiveRepeat,
-        Rtt: rtt::Rfc6298,
-        Flow: flow::CreditWindow,
         Congestion: congestion::Bbr,
-        Rate: rate::PacedByCongestion,
-        Lifetime: lifetime::Absent,
     }
 }
 
 configuration! {
     /// All messages, once, in any order, over a line of its own at a known rate: a gap is reported
     /// as soon as it shows, and nothing else unless it is asked.
-    pub DedicatedLine<M> {
-        Format: TailoredFormat<M>,
-        Ordering: ordering::Absent,
-        Framing: framing::Fragments<M>,
+    pub DedicatedLine<M> like AnyOrder {
         Integrity: integrity::Crc32c,
-        Connection: connection::Implicit,
         Acknowledgement: acknowledgement::GapAtOnce<acknowledgement::OnRequest<true>>,
         Inquiry: inquiry::KeepAlive<inquiry::WindowEnd>,
         Recovery: recovery::SelectiveRepeat,
-        Rtt: rtt::Rfc6298,
-        Flow: flow::CreditWindow,
         Congestion: congestion::Absent,
         Rate: rate::Paced,
-        Lifetime: lifetime::Absent,
     }
 }
 
 configuration! {
     /// All messages, once, in order; a receiver keeps no gaps.
-    pub WholeWindow<M> {
-        Format: TailoredFormat<M>,
-        Ordering: ordering::Total<M>,
-        Framing: framing::Fragments<M>,
-        Integrity: integrity::Internet,
-        Connection: connection::Implicit,
+    pub WholeWindow<M> like InOrder {
         Acknowledgement: acknowledgement::OnRequest<false>,
         Inquiry: inquiry::KeepAlive<inquiry::WindowEnd>,
         Recovery: recovery::GoBackN,
-        Rtt: rtt::Rfc6298,
-        Flow: flow::CreditWindow,
         Congestion: congestion::Absent,
         Rate: rate::Paced,
-        Lifetime: lifetime::Absent,
-    }
-}
-
-configuration! {
-    /// Messages that are of no use once a later one has arrived. Nothing is answered.
-    pub LatestOnly<M> {
-        Format: TailoredFormat<M>,
-        Ordering: ordering::Sequenced,
-        Framing: framing::Fragments<M>,
-        Integrity: integrity::Internet,
-        Connection: connection::Unanswered,
-        Acknowledgement: acknowledgement::Absent,
-        Inquiry: inquiry::Absent,
-        Recovery: recovery::Absent,
-        Rtt: rtt::Fixed,
-        Flow: flow::Absent,
-        Congestion: congestion::Absent,
-        Rate: rate::Absent,
-        Lifetime: lifetime::Absent,
     }
 }
 
 configuration! {
     /// Messages as they arrive, each at most once, at a known rate. Nothing is answered.
-    pub BestEffort<M> {
-        Format: TailoredFormat<M>,
-        Ordering: ordering::Absent,
-        Framing: framing::Fragments<M>,
-        Integrity: integrity::Internet,
+    pub BestEffort<M> like AnyOrder {
         Connection: connection::Unanswered,
         Acknowledgement: acknowledgement::Absent,
         Inquiry: inquiry::Absent,
@@ -151,6 +91,13 @@ configuration! {
         Flow: flow::Absent,
         Congestion: congestion::Absent,
         Rate: rate::Paced,
-        Lifetime: lifetime::Absent,
+    }
+}
+
+configuration! {
+    /// Messages that are of no use once a later one has arrived. Nothing is answered.
+    pub LatestOnly<M> like BestEffort {
+        Ordering: ordering::Sequenced,
+        Rate: rate::Absent,
     }
 }

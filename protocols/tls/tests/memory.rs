@@ -1,6 +1,6 @@
 //! A thousand associations: what each holds while it is idle.
 
-#[path = "simulated/certificates.rs"]
+#[path = "all/certificates.rs"]
 #[allow(dead_code, reason = "some of it is for other tests")]
 mod certificates;
 #[path = "../../../crates/compose/benches/crossing/count.rs"]

@@ -74,7 +74,7 @@ impl Terms {
 }
 
 /// The packets of a context: it knows the keys that tell it from others.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Xtp4<M> {
     pub(crate) terms: Terms,
     pub(crate) own: Option<ContextKey>,
@@ -94,6 +94,13 @@ pub struct Xtp4<M> {
     pub(crate) longest: u32,
     pub(crate) path: PathMtu,
     message: PhantomData<fn() -> M>,
+}
+
+// It holds no message, which need not be cloned.
+impl<M> Clone for Xtp4<M> {
+    fn clone(&self) -> Self {
+        Xtp4 { message: PhantomData, ..*self }
+    }
 }
 
 impl<M> Xtp4<M> {

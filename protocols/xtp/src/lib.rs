@@ -15,7 +15,6 @@
 //! | `contexts.rs` | the contexts of a station: which are made, and what the others are told |
 //! | `config.rs` | the configuration |
 //! | `syntax.rs` | the syntax of a packet, for programs that display packets |
-//! | `xtp36r/` | XTP 3.6 reconstructed, for comparison with the report |
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -31,7 +30,6 @@ mod receive;
 mod send;
 pub mod services;
 mod syntax;
-pub mod xtp36r;
 
 pub use config::{Config, PACKET_LEAST};
 pub use contexts::Contexts;

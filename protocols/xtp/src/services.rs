@@ -66,37 +66,75 @@ pub fn context<M: Message, S: XtpService>(
     S::slots(format, config)
 }
 
-/// Messages, all, once, in order (Connection).
-#[derive(Debug)]
-pub enum Connection {}
+const RELIABLE: Guarantees = Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE);
+const SEQUENCED: Guarantees = Guarantees::ORDERED.and(Guarantees::ONCE).and(Guarantees::CHECKED);
+const CHECKED: Guarantees = Guarantees::CHECKED;
+const UNTOLD: XtpOptions = XtpOptions::NOERR.with(XtpOptions::NOFLOW);
 
-/// A stream of octets, with congestion control, which the report has not. It is a Connection to the
-/// peer.
-#[derive(Debug)]
-pub enum Stream {}
+/// One row a service: its name, its number, what it promises and offers, its policies and the
+/// function that makes them; then what it has otherwise than most.
+macro_rules! services {
+    ($(
+        $(#[$doc:meta])*
+        $Service:ident: $name:literal, $number:literal, $gives:ident, $Transfer:ident,
+        $Configuration:ident = $slots:ident $(, $constant:ident: $Type:ty = $value:expr)*;
+    )*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub enum $Service {}
 
-/// A request and its answer, as one association: each side says one thing
-/// (Transaction).
-#[derive(Debug)]
-pub enum Transaction {}
+        impl XtpService for $Service {
+            const NAME: &'static str = $name;
+            const NUMBER: u8 = $number;
+            const GIVES: Guarantees = $gives;
+            $(const $constant: $Type = $value;)*
+            type Transfer<M: Message> = $Transfer<M>;
+            type Configuration<M: Message> = $Configuration<M>;
 
-/// Datagrams that are acknowledged, and sent again until they are; an association is a datagram, or
-/// a few (AckDgram).
-#[derive(Debug)]
-pub enum AcknowledgedDatagram {}
+            fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<$Configuration<M>> {
+                $slots(format, config)
+            }
+        }
+    )*};
+}
 
-/// Datagrams that nobody acknowledges (UnackDgram).
-#[derive(Debug)]
-pub enum UnacknowledgedDatagram {}
+services! {
+    /// Messages, all, once, in order (Connection).
+    Connection: "xtp connection", 4, RELIABLE, Datagrams, Messages = messages;
 
-/// A stream of octets of which no more is on its way than the receiver has buffers for, at a rate
-/// that both sides agree on (BulkData). It is a Connection to the peer.
-#[derive(Debug)]
-pub enum BulkData {}
+    /// A stream of octets, with congestion control, which the report has not. It is a Connection to
+    /// the peer.
+    Stream: "xtp", 4, RELIABLE, Streams, Octets = octets;
 
-/// Messages at a rate that both sides agree on; what is lost is not sent again (IsoStream).
-#[derive(Debug)]
-pub enum IsochronousStream {}
+    /// A request and its answer, as one association: each side says one thing
+    /// (Transaction).
+    Transaction: "xtp transaction", 3, RELIABLE, Datagrams, Messages = single;
+
+    /// Datagrams that are acknowledged, and sent again until they are; an association is a
+    /// datagram, or a few (AckDgram).
+    AcknowledgedDatagram: "xtp acknowledged", 2, RELIABLE, Datagrams, Messages = messages;
+
+    /// Datagrams that nobody acknowledges (UnackDgram).
+    UnacknowledgedDatagram: "xtp unacknowledged", 1, CHECKED, Datagrams, Unacknowledged
+        = unacknowledged,
+        OPENS_ALWAYS: bool = true,
+        ANSWERED: bool = false,
+        OPTIONS: XtpOptions = UNTOLD;
+
+    /// A stream of octets of which no more is on its way than the receiver has buffers for, at a
+    /// rate that both sides agree on (BulkData). It is a Connection to the peer.
+    BulkData: "xtp bulk", 4, RELIABLE, Streams, Bulk = bulk,
+        TERMS: bool = true,
+        OPTIONS: XtpOptions = XtpOptions::RES;
+
+    /// Messages at a rate that both sides agree on; what is lost is not sent again (IsoStream).
+    /// 4.0 has no number for it: *unspecified*.
+    IsochronousStream: "xtp isochronous", 0, SEQUENCED, Datagrams, Isochronous = isochronous,
+        OPENS_ALWAYS: bool = true,
+        NUMBERS: bool = true,
+        TERMS: bool = true,
+        OPTIONS: XtpOptions = UNTOLD;
+}
 
 configuration! {
     /// Messages: a Connection, a Transaction, acknowledged datagrams.
@@ -119,77 +157,44 @@ configuration! {
 
 configuration! {
     /// A stream of octets over a path that others use, too.
-    pub Octets<M> {
-        Format: Xtp4<M>,
-        Ordering: ordering::Total<M>,
+    pub Octets<M> like Messages {
         Framing: framing::OctetStream,
-        Integrity: integrity::Internet,
-        Connection: connection::Implicit,
-        Acknowledgement: acknowledgement::GapAtOnce<acknowledgement::OnRequest<true>>,
-        Inquiry: inquiry::KeepAlive<inquiry::WindowEnd>,
-        Recovery: recovery::SelectiveRepeat,
-        Rtt: rtt::Rfc6298,
-        Flow: flow::CreditWindow,
         Congestion: congestion::Cubic,
         Rate: rate::PacedByCongestion,
-        Lifetime: lifetime::Absent,
     }
 }
 
 configuration! {
     /// Datagrams that nobody acknowledges.
-    pub Unacknowledged<M> {
-        Format: Xtp4<M>,
+    pub Unacknowledged<M> like Messages {
         Ordering: ordering::Sequenced,
-        Framing: framing::MessageEnd<M>,
-        Integrity: integrity::Internet,
         Connection: connection::Unanswered,
         Acknowledgement: acknowledgement::Absent,
         Inquiry: inquiry::Absent,
         Recovery: recovery::Absent,
         Rtt: rtt::Fixed,
         Flow: flow::Bounded,
-        Congestion: congestion::Absent,
-        Rate: rate::Absent,
-        Lifetime: lifetime::Absent,
     }
 }
 
 configuration! {
     /// A stream of octets into the buffers of the receiver.
-    pub Bulk<M> {
-        Format: Xtp4<M>,
-        Ordering: ordering::Total<M>,
+    pub Bulk<M> like Messages {
         Framing: framing::OctetStream,
-        Integrity: integrity::Internet,
-        Connection: connection::Implicit,
-        Acknowledgement: acknowledgement::GapAtOnce<acknowledgement::OnRequest<true>>,
-        Inquiry: inquiry::KeepAlive<inquiry::WindowEnd>,
-        Recovery: recovery::SelectiveRepeat,
-        Rtt: rtt::Rfc6298,
         Flow: flow::Posted,
-        Congestion: congestion::Absent,
         Rate: rate::PacedByTerms,
-        Lifetime: lifetime::Absent,
     }
 }
 
 configuration! {
     /// Messages at a rate, of which some are lost.
-    pub Isochronous<M> {
-        Format: Xtp4<M>,
+    pub Isochronous<M> like Messages {
         Ordering: ordering::Sequenced,
-        Framing: framing::MessageEnd<M>,
-        Integrity: integrity::Internet,
-        Connection: connection::Implicit,
         Acknowledgement: acknowledgement::OnRequest<false>,
         Inquiry: inquiry::KeepAlive<inquiry::Polls>,
         Recovery: recovery::Absent,
-        Rtt: rtt::Rfc6298,
         Flow: flow::Bounded,
-        Congestion: congestion::Absent,
         Rate: rate::PacedByTerms,
-        Lifetime: lifetime::Absent,
     }
 }
 
@@ -204,203 +209,131 @@ const UNPOSTED: u64 = 16 << 10;
 /// How often the peer of an isochronous stream is asked what it has.
 const POLLED: Nanoseconds = SECOND;
 
-/// The policies that all services with answers have, but for the framing.
-macro_rules! answered {
-    ($format:expr, $config:expr, $framing:expr, $connection:expr) => {
-        answered!(
-            $format,
-            $config,
-            $framing,
-            $connection,
-            flow::CreditWindow::new(u64::from($config.window)).asked_about(),
-            rate::Absent
-        )
-    };
-    ($format:expr, $config:expr, $framing:expr, $connection:expr, $flow:expr, $rate:expr) => {
-        answered!(
-            $format,
-            $config,
-            $framing,
-            $connection,
-            $flow,
-            $rate,
-            congestion::Absent,
-            inquiry::WindowEnd::new($config.retries, u64::from($config.window / 2)),
-            recovery::SelectiveRepeat::new()
-        )
-    };
-    (
-        $format:expr, $config:expr, $framing:expr, $connection:expr, $flow:expr, $rate:expr,
-        $congestion:expr, $asks:expr, $recovery:expr
-    ) => {{
-        let config: &Config = $config;
-        Slots::from(Policies {
-            format: $format,
-            ordering: ordering::Total::new(),
-            framing: $framing,
-            integrity: integrity::Internet::new(),
-            connection: $connection,
-            acknowledgement: acknowledgement::GapAtOnce::new(
-                acknowledgement::OnRequest::<true>::new(),
-            ),
-            inquiry: inquiry::KeepAlive::new($asks, config.keepalive, config.silence),
-            recovery: $recovery,
-            rtt: rtt::Rfc6298::new(
-                rtt::SampleSource::Answers,
-                config.timeout_first,
-                config.timeout_least,
-            ),
-            flow: $flow,
-            congestion: $congestion,
-            rate: $rate,
-            lifetime: lifetime::Absent,
-        })
-    }};
+fn implicit(config: &Config) -> connection::Implicit {
+    connection::Implicit::new(config.linger).validating()
 }
 
-const RELIABLE: Guarantees = Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE);
-
-impl XtpService for Connection {
-    const NAME: &'static str = "xtp connection";
-    const NUMBER: u8 = 4;
-    const GIVES: Guarantees = RELIABLE;
-    type Transfer<M: Message> = Datagrams<M>;
-    type Configuration<M: Message> = Messages<M>;
-
-    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
-        let connection = connection::Implicit::new(config.linger).validating();
-        answered!(format, config, framing::MessageEnd::new(config.longest), connection)
-    }
+fn credit(config: &Config) -> flow::CreditWindow {
+    flow::CreditWindow::new(config.window.into()).asked_about()
 }
 
-impl XtpService for Stream {
-    const NAME: &'static str = "xtp";
-    const NUMBER: u8 = 4;
-    const GIVES: Guarantees = RELIABLE;
-    type Transfer<M: Message> = Streams<M>;
-    type Configuration<M: Message> = Octets<M>;
-
-    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Octets<M>> {
-        let connection = connection::Implicit::new(config.linger).validating();
-        let (packet, window) = (u64::from(config.packet), u64::from(config.window));
-        let flow = flow::CreditWindow::new(window).asked_about();
-        let congestion = congestion::Cubic::new(packet);
-        let (framing, rate) = (framing::OctetStream, rate::PacedByCongestion::new());
-        let asks = inquiry::WindowEnd::new(config.retries, window / 2)
-            .each_flight(ASKED_EACH_FLIGHT, ASKED_AFTER * packet);
-        // Where packets overtake each other, a gap is no loss yet: the window would shrink for it.
-        let recovery = recovery::SelectiveRepeat::new().reordering(Some(3));
-        answered!(format, config, framing, connection, flow, rate, congestion, asks, recovery)
-    }
+fn asks(config: &Config) -> inquiry::WindowEnd {
+    inquiry::WindowEnd::new(config.retries, u64::from(config.window / 2))
 }
 
-impl XtpService for Transaction {
-    const NAME: &'static str = "xtp transaction";
-    const NUMBER: u8 = 3;
-    const GIVES: Guarantees = RELIABLE;
-    type Transfer<M: Message> = Datagrams<M>;
-    type Configuration<M: Message> = Messages<M>;
-
-    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
-        let connection = connection::Implicit::new(config.linger).validating().single();
-        answered!(format, config, framing::MessageEnd::new(config.longest), connection)
-    }
+fn samples(config: &Config) -> rtt::Rfc6298 {
+    rtt::Rfc6298::new(rtt::SampleSource::Answers, config.timeout_first, config.timeout_least)
 }
 
-impl XtpService for AcknowledgedDatagram {
-    const NAME: &'static str = "xtp acknowledged";
-    const NUMBER: u8 = 2;
-    const GIVES: Guarantees = RELIABLE;
-    type Transfer<M: Message> = Datagrams<M>;
-    type Configuration<M: Message> = Messages<M>;
-
-    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
-        let connection = connection::Implicit::new(config.linger).validating();
-        answered!(format, config, framing::MessageEnd::new(config.longest), connection)
-    }
+/// Makes the policies of a service all of whose octets arrive; what is not given, they share.
+fn reliable<M: Message, C>(
+    format: Xtp4<M>,
+    config: &Config,
+    connection: connection::Implicit,
+    (asks, recovery): (inquiry::WindowEnd, recovery::SelectiveRepeat),
+    framing: C::Framing,
+    (flow, congestion, rate): (C::Flow, C::Congestion, C::Rate),
+) -> Slots<C>
+where
+    C: Configuration<
+            Message = M,
+            Format = Xtp4<M>,
+            Ordering = ordering::Total<M>,
+            Integrity = integrity::Internet,
+            Connection = connection::Implicit,
+            Acknowledgement = acknowledgement::GapAtOnce<acknowledgement::OnRequest<true>>,
+            Inquiry = inquiry::KeepAlive<inquiry::WindowEnd>,
+            Recovery = recovery::SelectiveRepeat,
+            Rtt = rtt::Rfc6298,
+            Lifetime = lifetime::Absent,
+        >,
+{
+    Slots::from(Policies {
+        format,
+        ordering: ordering::Total::new(),
+        framing,
+        integrity: integrity::Internet::new(),
+        connection,
+        acknowledgement: acknowledgement::GapAtOnce::new(acknowledgement::OnRequest::new()),
+        inquiry: inquiry::KeepAlive::new(asks, config.keepalive, config.silence),
+        recovery,
+        rtt: samples(config),
+        flow,
+        congestion,
+        rate,
+        lifetime: lifetime::Absent,
+    })
 }
 
-impl XtpService for UnacknowledgedDatagram {
-    const NAME: &'static str = "xtp unacknowledged";
-    const NUMBER: u8 = 1;
-    const GIVES: Guarantees = Guarantees::CHECKED;
-    const OPENS_ALWAYS: bool = true;
-    const ANSWERED: bool = false;
-    const OPTIONS: XtpOptions = XtpOptions::NOERR.with(XtpOptions::NOFLOW);
-    type Transfer<M: Message> = Datagrams<M>;
-    type Configuration<M: Message> = Unacknowledged<M>;
-
-    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Unacknowledged<M>> {
-        Slots::from(Policies {
-            format,
-            ordering: ordering::Sequenced::default(),
-            framing: framing::MessageEnd::new(config.longest),
-            integrity: integrity::Internet::new(),
-            connection: connection::Unanswered::new(config.silence),
-            acknowledgement: acknowledgement::Absent,
-            inquiry: inquiry::Absent,
-            recovery: recovery::Absent,
-            rtt: rtt::Fixed(config.timeout_first),
-            flow: flow::Bounded::new(u64::from(config.window)),
-            congestion: congestion::Absent,
-            rate: rate::Absent,
-            lifetime: lifetime::Absent,
-        })
-    }
+fn messages<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
+    messages_over(format, config, implicit(config))
 }
 
-impl XtpService for BulkData {
-    const NAME: &'static str = "xtp bulk";
-    const NUMBER: u8 = 4;
-    const GIVES: Guarantees = RELIABLE;
-    const TERMS: bool = true;
-    const OPTIONS: XtpOptions = XtpOptions::RES;
-    type Transfer<M: Message> = Streams<M>;
-    type Configuration<M: Message> = Bulk<M>;
-
-    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Bulk<M>> {
-        let connection = connection::Implicit::new(config.linger).validating();
-        let rate = rate::PacedByTerms::new(config.sends, config.takes);
-        let flow = flow::Posted::new(UNPOSTED, config.packet.into()).asked_about();
-        answered!(format, config, framing::OctetStream, connection, flow, rate)
-    }
+fn single<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
+    messages_over(format, config, implicit(config).single())
 }
 
-impl XtpService for IsochronousStream {
-    const NAME: &'static str = "xtp isochronous";
-    // 4.0 has no number for it: *unspecified*.
-    const NUMBER: u8 = 0;
-    const GIVES: Guarantees = Guarantees::ORDERED.and(Guarantees::ONCE).and(Guarantees::CHECKED);
-    const OPENS_ALWAYS: bool = true;
-    const NUMBERS: bool = true;
-    const TERMS: bool = true;
-    const OPTIONS: XtpOptions = XtpOptions::NOERR.with(XtpOptions::NOFLOW);
-    type Transfer<M: Message> = Datagrams<M>;
-    type Configuration<M: Message> = Isochronous<M>;
+fn messages_over<M: Message>(
+    format: Xtp4<M>,
+    config: &Config,
+    connection: connection::Implicit,
+) -> Slots<Messages<M>> {
+    let insists = (asks(config), recovery::SelectiveRepeat::new());
+    let framing = framing::MessageEnd::new(config.longest);
+    let sends = (credit(config), congestion::Absent, rate::Absent);
+    reliable(format, config, connection, insists, framing, sends)
+}
 
-    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Isochronous<M>> {
-        Slots::from(Policies {
-            format,
-            ordering: ordering::Sequenced::default(),
-            framing: framing::MessageEnd::new(config.longest).numbering(),
-            integrity: integrity::Internet::new(),
-            connection: connection::Implicit::new(config.linger).validating(),
-            acknowledgement: acknowledgement::OnRequest::new(),
-            inquiry: inquiry::KeepAlive::new(
-                inquiry::Polls::new(POLLED, u32::MAX, config.silence),
-                config.keepalive,
-                config.silence,
-            ),
-            recovery: recovery::Absent,
-            rtt: rtt::Rfc6298::new(
-                rtt::SampleSource::Answers,
-                config.timeout_first,
-                config.timeout_least,
-            ),
-            flow: flow::Bounded::new(u64::from(config.window)),
-            congestion: congestion::Absent,
-            rate: rate::PacedByTerms::new(config.sends, config.takes),
-            lifetime: lifetime::Absent,
-        })
-    }
+fn octets<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Octets<M>> {
+    let packet = u64::from(config.packet);
+    let asks = asks(config).each_flight(ASKED_EACH_FLIGHT, ASKED_AFTER * packet);
+    // Where packets overtake each other, a gap is no loss yet: the window would shrink for it.
+    let insists = (asks, recovery::SelectiveRepeat::new().reordering(Some(3)));
+    let sends = (credit(config), congestion::Cubic::new(packet), rate::PacedByCongestion::new());
+    reliable(format, config, implicit(config), insists, framing::OctetStream, sends)
+}
+
+fn bulk<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Bulk<M>> {
+    let insists = (asks(config), recovery::SelectiveRepeat::new());
+    let flow = flow::Posted::new(UNPOSTED, config.packet.into()).asked_about();
+    let rate = rate::PacedByTerms::new(config.sends, config.takes);
+    let sends = (flow, congestion::Absent, rate);
+    reliable(format, config, implicit(config), insists, framing::OctetStream, sends)
+}
+
+fn unacknowledged<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Unacknowledged<M>> {
+    Slots::from(Policies {
+        format,
+        ordering: ordering::Sequenced::default(),
+        framing: framing::MessageEnd::new(config.longest),
+        integrity: integrity::Internet::new(),
+        connection: connection::Unanswered::new(config.silence),
+        acknowledgement: acknowledgement::Absent,
+        inquiry: inquiry::Absent,
+        recovery: recovery::Absent,
+        rtt: rtt::Fixed(config.timeout_first),
+        flow: flow::Bounded::new(u64::from(config.window)),
+        congestion: congestion::Absent,
+        rate: rate::Absent,
+        lifetime: lifetime::Absent,
+    })
+}
+
+fn isochronous<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Isochronous<M>> {
+    let polls = inquiry::Polls::new(POLLED, u32::MAX, config.silence);
+    Slots::from(Policies {
+        format,
+        ordering: ordering::Sequenced::default(),
+        framing: framing::MessageEnd::new(config.longest).numbering(),
+        integrity: integrity::Internet::new(),
+        connection: implicit(config),
+        acknowledgement: acknowledgement::OnRequest::new(),
+        inquiry: inquiry::KeepAlive::new(polls, config.keepalive, config.silence),
+        recovery: recovery::Absent,
+        rtt: samples(config),
+        flow: flow::Bounded::new(u64::from(config.window)),
+        congestion: congestion::Absent,
+        rate: rate::PacedByTerms::new(config.sends, config.takes),
+        lifetime: lifetime::Absent,
+    })
 }

@@ -1,17 +1,17 @@
 //! Capture files, as `stackwright dissect` reads them.
 
-#[path = "../../../cli/src/dissect/layers.rs"]
+#[path = "../../../cli/src/packets/capture.rs"]
+mod capture;
+#[path = "../../../cli/src/packets/layers.rs"]
 mod layers;
-#[path = "../../../cli/src/dissect/packets.rs"]
-mod packets;
-#[path = "../../../cli/src/dissect/show.rs"]
+#[path = "../../../cli/src/packets/show.rs"]
 mod show;
 
 use stackwright::ax25::header::LinksHeard;
 use stackwright::catalogue::{self, PROTOCOLS};
 use stackwright::wire::syntax::Found;
 
-use packets::Packets;
+use capture::Packets;
 
 /// Any octets as a file: reading ends, and whatever is a packet can be shown, as any protocol's.
 pub fn captures(octets: &[u8]) {

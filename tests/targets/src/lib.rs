@@ -23,6 +23,7 @@ mod forms;
 mod headers;
 mod jpeg;
 mod kiss;
+mod listed;
 mod listings;
 mod lower;
 mod mutation;
@@ -55,6 +56,7 @@ pub use forms::forms;
 pub use headers::headers;
 pub use jpeg::jpeg;
 pub use kiss::kiss;
+pub use listed::listed;
 pub use listings::listings;
 pub use mutation::{Mutations, shortened};
 pub use protocols::protocols;
@@ -103,6 +105,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "xtp_group", run: xtp_group },
     Target { name: "tailored", run: tailored },
     Target { name: "roles", run: roles },
+    Target { name: "listed", run: listed },
 ];
 
 /// The committed inputs of a target.

@@ -2,30 +2,29 @@
 //! anything: they come and go, say commands and noise, secure associations or do not, move data,
 //! read or do not read, while time passes and the disk fails.
 
+mod client;
+
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::LazyLock;
 
 use stackwright_compose::{Beside, Over};
-use stackwright_contract::services::{
-    Credit, Ended, StreamProperties, StreamsIndication as Told, StreamsRequest as Ask,
-};
-use stackwright_contract::{Command, Context, Duration, Handle, Secure, SessionGroup, TlsRole};
+use stackwright_contract::services::{Credit, StreamsRequest as Ask};
+use stackwright_contract::{Command, Duration, Handle, Secure, SessionGroup, TlsRole};
 use stackwright_ftp::command::TABLE;
 use stackwright_ftp::server::{
     Anonymous, Config, Indication, Request, Rights, SecurityLevel, Server,
 };
 use stackwright_ftp::{PORT, address};
 use stackwright_simulator::{
-    Application, Asks, DiskFaults, Heard, SimulatedDisk, SimulatedStreams, StationId, Tree, World,
+    Asks, DiskFaults, Heard, SimulatedDisk, SimulatedStreams, StationId, Tree, World,
 };
 use stackwright_tls::{Config as TlsConfig, ExpectedServer, ServerIdentity, Tls, Trust};
-use stackwright_wire::Message;
 
 use crate::Input;
 use crate::lower::M;
+use client::{Client, Known};
 
 type Streams = Over<Tls<M>, SimulatedStreams<M>>;
 type ServerStack = Over<Server<M>, Beside<Streams, SimulatedDisk<M>>>;
@@ -91,86 +90,6 @@ static IDENTITY: LazyLock<ServerIdentity> = LazyLock::new(|| {
     let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
     ServerIdentity::from_pem(certificate.as_bytes(), key.as_bytes()).expect("what was just made")
 });
-
-/// What a client knows of an association.
-#[derive(Default)]
-struct Known {
-    open: bool,
-    /// Whether it gives no credit back.
-    deaf: bool,
-    octets: Vec<u8>,
-    room: usize,
-    unsent: Vec<u8>,
-    finishes: bool,
-    /// The outcome of `Secure`.
-    secured: Option<bool>,
-    /// Its last request was said: `Finish`, `Abort`.
-    said_all: bool,
-    ended: Option<Ended>,
-}
-
-#[derive(Default)]
-struct Client {
-    names: BTreeMap<Handle, Known>,
-    listens: BTreeMap<Handle, SocketAddr>,
-}
-
-impl Application<Streams> for Client {
-    fn hear(&mut self, _: &Context, told: Told<M>, asks: &mut Asks<Streams>) {
-        let name = told.name();
-        if let Told::Listening { local, .. } = told {
-            self.listens.insert(name, local.internet().expect("an Internet address"));
-            return;
-        }
-        let known = self.names.entry(name).or_default();
-        assert!(known.ended.is_none(), "the last word was said: {told:?}");
-        match told {
-            Told::Opened { credit, .. } => (known.open, known.room) = (true, credit.octets),
-            Told::Credit { credit, .. } => known.room += credit.octets,
-            Told::Delivered { batch, .. } => {
-                let octets = batch.octets();
-                let start = known.octets.len();
-                known.octets.resize(start + octets, 0);
-                batch.into_octets().copy_to(&mut known.octets[start..]);
-                if !known.deaf {
-                    let credit = Credit::of_octets(octets);
-                    asks.push_back(Ask::Credit { association: name, credit });
-                }
-            }
-            Told::Controlled { outcome, .. } => known.secured = Some(outcome.is_ok()),
-            Told::Ended { why, .. } => {
-                known.ended = Some(why);
-                self.listens.remove(&name);
-                return;
-            }
-            Told::Ending { .. }
-            | Told::Finished { .. }
-            | Told::Listening { .. }
-            | Told::Changed { .. } => {}
-        }
-        known.go_on(name, asks);
-    }
-}
-
-impl Known {
-    fn go_on(&mut self, name: Handle, asks: &mut Asks<Streams>) {
-        if !self.open || self.ended.is_some() || self.said_all {
-            return;
-        }
-        let octets = self.unsent.len().min(self.room);
-        if octets > 0 {
-            self.room -= octets;
-            let message = M::with_headroom(0, &self.unsent[..octets]);
-            self.unsent.drain(..octets);
-            let properties = StreamProperties::default();
-            asks.push_back(Ask::Send { association: name, batch: message.into(), properties });
-        }
-        if self.finishes && self.unsent.is_empty() {
-            self.said_all = true;
-            asks.push_back(Ask::Finish { association: name });
-        }
-    }
-}
 
 struct Stage {
     world: World<M>,

@@ -15,11 +15,9 @@ use stackwright_xtp::services::{
     AcknowledgedDatagram, BulkData, Connection, IsochronousStream, Stream, Transaction,
     UnacknowledgedDatagram, XtpService, context,
 };
-use stackwright_xtp::xtp36r::{
-    connection,
-    header::{Control36r, Packet36r, Span36r},
-};
 use stackwright_xtp::{Config, ContextKey};
+use stackwright_xtp36r::header::{Control36r, Packet36r, Span36r};
+use stackwright_xtp36r::{Messages36r, connection};
 
 use crate::Input;
 use crate::headers::check;
@@ -82,7 +80,7 @@ fn end<S: XtpService>(side: usize) -> Slots<S::Configuration<M>> {
     context::<M, S>(&config(), Some(own), peer, remote())
 }
 
-fn end_36r(side: usize) -> Slots<stackwright_xtp::xtp36r::Messages36r<M>> {
+fn end_36r(side: usize) -> Slots<Messages36r<M>> {
     let (own, peer) = keys(side);
     connection(&config(), own, peer, remote(), FIRST)
 }

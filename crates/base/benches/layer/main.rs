@@ -11,7 +11,7 @@
 mod by_hand;
 #[path = "../../../compose/benches/crossing/count.rs"]
 mod count;
-#[path = "../../tests/conformance/ports.rs"]
+#[path = "../../tests/all/conformance/ports.rs"]
 mod ports;
 
 use std::net::SocketAddr;

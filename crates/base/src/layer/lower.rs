@@ -4,7 +4,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{AssociationRequest, Batch, Credit, PropertiesOf, Transfer};
-use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, PathLimits};
+use stackwright_contract::{
+    Arrivals, Context, Handle, Mirror, Names, Outlet, Participant, PathLimits,
+};
 
 use super::{Hooks, Layer, ListenKey, MessageOf, Turns, charged};
 use crate::map::{ChainedHash, Keyed, Map, MapKind};
@@ -19,30 +21,16 @@ const GIVEN_BACK: Credit = Credit { octets: ROOM.octets / 4, messages: ROOM.mess
 /// How many messages may wait for credit below before those of the protocol's own are dropped.
 const BACKLOG_MOST: usize = 64;
 
-/// The state of a name that was given to the layer below.
-pub(super) enum Lower<K> {
-    Listener(Listener<K>),
-    /// It waits for a peer to arrive at this listener.
-    Awaited {
-        listener: Handle,
-    },
-    /// It is an association, whose state is in a table of its own: sending and delivering read only
-    /// that.
-    Association,
-    /// It is no longer used; its last indication is awaited.
-    Closing,
-}
-
-/// A listener below, shared by all enable objects that listen at the same address.
+/// A listener below, shared by all enable objects that listen at the same address; without any, its
+/// last indication is awaited.
 pub(super) struct Listener<K> {
     /// The address that was requested.
     asked: Participant,
     /// The address at which it listens.
     pub(super) local: Option<Participant>,
     pub(super) enabled: Vec<K>,
-    /// How many names wait above, and below. Each arrival above may be a new peer below.
+    /// How many names wait above. Each arrival may be a new peer below.
     pub(super) wanted: usize,
-    pub(super) awaited: usize,
 }
 
 pub(super) struct Association<T: Transfer> {
@@ -75,7 +63,9 @@ struct Waiting<T: Transfer> {
 }
 
 pub(super) struct Lowers<H: Hooks> {
-    pub(super) names: Names<Lower<H::PassiveKey>>,
+    /// The names given to the layer below, until their last indication.
+    pub(super) names: Arrivals<Listener<H::PassiveKey>, (), Names<()>>,
+    /// What is open, or being opened, and still used: sending and delivering read only this.
     associations: Mirror<Association<H::Uses>>,
     by_remote: <ChainedHash<Keyed> as MapKind>::Of<Participant, Handle>,
     /// Associations that had no users in this batch: they are closed at its end, unless what came
@@ -86,7 +76,7 @@ pub(super) struct Lowers<H: Hooks> {
 impl<H: Hooks> Lowers<H> {
     pub(super) fn new(seed: u64) -> Self {
         Lowers {
-            names: Names::default(),
+            names: Arrivals::default(),
             associations: Mirror::default(),
             by_remote: Map::new(seed),
             unused: Vec::new(),
@@ -126,11 +116,7 @@ impl<H: Hooks> Lowers<H> {
     ) {
         let mut association = Association::new(remote);
         association.opened(local, path, credit);
-        if let Some(lower) = self.names.get_mut(name)
-            && let Lower::Awaited { listener } = core::mem::replace(lower, Lower::Association)
-        {
-            association.listener = Some(listener);
-        }
+        association.listener = self.names.arrived(name, || ());
         self.associations.insert(name, association);
         // Where there are no ports, a host has one association, whoever began it.
         if remote.internet().is_none() && self.shared(remote).is_none() {
@@ -148,10 +134,7 @@ impl<H: Hooks> Lowers<H> {
     }
 
     pub(super) fn listener(&mut self, name: Handle) -> Option<&mut Listener<H::PassiveKey>> {
-        match self.names.get_mut(name) {
-            Some(Lower::Listener(listener)) => Some(listener),
-            _ => None,
-        }
+        self.names.listener_mut(name).filter(|listener| !listener.enabled.is_empty())
     }
 
     /// Returns the listener at `asked`, for the enable object of `key` too; it is requested if
@@ -164,9 +147,9 @@ impl<H: Hooks> Lowers<H> {
     ) -> Handle {
         // A request for any port asks for a port of its own.
         let any = asked.internet().is_some_and(|address| address.port() == 0);
-        let listens = |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Listener(at) if !any && at.asked == asked);
-        let there = self.names.iter().find(|(_, lower)| listens(lower)).map(|(name, _)| name);
-        if let Some(name) = there
+        let listens = |at: &Listener<H::PassiveKey>| at.asked == asked && !at.enabled.is_empty();
+        let there = self.names.listeners().find(|(_, at)| !any && listens(at));
+        if let Some((name, _)) = there
             && let Some(listener) = self.listener(name)
         {
             if !listener.enabled.contains(&key) {
@@ -174,17 +157,15 @@ impl<H: Hooks> Lowers<H> {
             }
             return name;
         }
-        let listener =
-            Listener { asked, local: None, enabled: Vec::from([key]), wanted: 0, awaited: 0 };
-        let name = self.names.name(Lower::Listener(listener));
+        let listener = Listener { asked, local: None, enabled: Vec::from([key]), wanted: 0 };
+        let name = self.names.listen(listener);
         out.request(AssociationRequest::Listen { listener: name, local: asked });
         name
     }
 
     /// Returns a listener that has an enable object for `key`.
     pub(super) fn listener_of(&self, key: &H::PassiveKey) -> Option<Handle> {
-        let has = |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Listener(at) if at.enabled.contains(key));
-        self.names.iter().find(|(_, lower)| has(lower)).map(|(name, _)| name)
+        self.names.listeners().find(|(_, at)| at.enabled.contains(key)).map(|(name, _)| name)
     }
 
     /// Removes an enable object without listeners above; with the last one of an address, the
@@ -194,21 +175,17 @@ impl<H: Hooks> Lowers<H> {
         let Some(listener) = self.listener(name) else { return };
         listener.enabled.retain(|enabled| enabled != key);
         if listener.enabled.is_empty() {
-            if let Some(lower) = self.names.get_mut(name) {
-                *lower = Lower::Closing;
-            }
             out.request(AssociationRequest::Close { name });
         }
     }
 
     /// Has as many names wait below as above; and one more, where surplus arrivals are refused.
     pub(super) fn await_below(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
-        while let Some(listener) = self.listener(name)
-            && listener.awaited < listener.wanted + usize::from(H::REFUSES || H::KEY_ALONE)
+        let Some(&mut Listener { wanted, .. }) = self.listener(name) else { return };
+        let credit = charged::<H::Uses>(ROOM);
+        while self.names.awaited(name) < wanted + usize::from(H::REFUSES || H::KEY_ALONE)
+            && let Some(association) = self.names.expect(name, credit)
         {
-            listener.awaited += 1;
-            let association = self.names.name(Lower::Awaited { listener: name });
-            let credit = charged::<H::Uses>(ROOM);
             out.request(AssociationRequest::Await { listener: name, association, credit });
         }
     }
@@ -242,7 +219,7 @@ impl<H: Hooks> Lowers<H> {
     ) -> Handle {
         let mut association = Association::new(remote);
         association.uses(user);
-        let name = self.names.name(Lower::Association);
+        let name = self.names.open(|_| ());
         self.associations.insert(name, association);
         self.by_remote.install(remote, name);
         let credit = charged::<H::Uses>(ROOM);
@@ -292,9 +269,6 @@ impl<H: Hooks> Lowers<H> {
                 continue;
             }
             self.forget(name);
-            if let Some(lower) = self.names.get_mut(name) {
-                *lower = Lower::Closing;
-            }
             out.request(AssociationRequest::Close { name });
         }
     }

@@ -37,8 +37,8 @@ use stackwright_contract::services::{
     AssociationIndication, AssociationRequest, Credit, Ended, PropertiesOf, Transfer,
 };
 use stackwright_contract::{
-    Batches, Context, Facts, Handle, IndicationTo, Instant, Mirror, Outlet, Participant, Protocol,
-    RequestTo,
+    Arrivals, Batches, Context, Facts, Handle, IndicationTo, Instant, Outlet, Participant,
+    Protocol, RequestTo,
 };
 
 use crate::features::{Refusal, Selection, Session};
@@ -50,10 +50,8 @@ use turns::Turns;
 pub struct Layer<H: Hooks> {
     hooks: H,
     base: Base<H::Features, Associations<H>>,
-    /// The listeners above, by name.
-    listeners: Mirror<ListenKey<H>>,
-    /// The names above that wait for an arrival, and their listener.
-    awaited: Mirror<ListenKey<H>>,
+    /// The listeners above, and the names that wait there; what arrived is an association.
+    arrivals: Arrivals<ListenKey<H>, ()>,
     lowers: Lowers<H>,
     /// The associations that peers opened, each with when it was last heard, as far as is known
     /// here; some have ended, or are no strangers any more.
@@ -82,7 +80,8 @@ impl<H: Hooks> Subject for Associations<H> {
     type Key = (Handle, H::Key);
     type PassiveKey = ListenKey<H>;
     type Association = Link<H>;
-    type Enabled = Enabled;
+    /// The listeners above at an address.
+    type Enabled = Vec<Handle>;
     type Timer = H::Timer;
 }
 
@@ -120,21 +119,6 @@ impl<H: Hooks> Link<H> {
     }
 }
 
-/// An enable object: the listeners above at an address, and the names that wait for arrivals.
-#[derive(Default)]
-struct Enabled {
-    names: Vec<Handle>,
-    awaiting: VecDeque<Awaiting>,
-}
-
-/// A name for a peer that arrives, the listener that gave it, and the credit above for what the
-/// peer sends.
-struct Awaiting {
-    listener: Handle,
-    association: Handle,
-    credit: Credit,
-}
-
 impl<H: Hooks> Layer<H> {
     /// The features that were selected.
     pub const SELECTION: Selection = <H::Features as Configuration>::SELECTION;
@@ -166,8 +150,7 @@ impl<H: Hooks> Layer<H> {
         Layer {
             hooks,
             base: Base::new(seed),
-            listeners: Mirror::default(),
-            awaited: Mirror::default(),
+            arrivals: Arrivals::new(),
             lowers: Lowers::new(seed.rotate_left(16)),
             strangers: VecDeque::new(),
             due: Turns::default(),

@@ -5,12 +5,11 @@ use alloc::vec::Vec;
 use stackwright_contract::services::{
     AssociationIndication, Batch, Credit, Ended, PropertiesOf, Transfer as _,
 };
-use stackwright_contract::{Context, Duration, Handle, Outlet, Participant, PathLimits};
+use stackwright_contract::{Context, Duration, Handle, Outlet, Participant, Party, PathLimits};
 use stackwright_wire::Message as _;
 
-use super::lower::Lower;
 use super::strangers::STRANGE_LEAST;
-use super::{Arrival, Awaiting, Envelope as _, Hooks, Layer, ListenKey, MessageOf, Origin};
+use super::{Arrival, Envelope as _, Hooks, Layer, ListenKey, MessageOf, Origin};
 use crate::opening::Enabled as _;
 
 /// Why a message is dropped whose header cannot be read.
@@ -33,7 +32,7 @@ impl<H: Hooks> Layer<H> {
             let Some(enabled) = self.base.enabled().get_mut(&(lower, key.clone())) else {
                 continue;
             };
-            for name in &enabled.names {
+            for name in enabled.iter() {
                 out.indicate(AssociationIndication::Listening { listener: *name, local });
             }
         }
@@ -49,30 +48,21 @@ impl<H: Hooks> Layer<H> {
         (path, credit): (PathLimits, Credit),
         out: &mut impl Outlet<Self>,
     ) {
-        match self.lowers.names.get(lower) {
-            Some(Lower::Association) => {
-                let Some(association) = self.lowers.association(lower) else { return };
-                association.opened(local, path, credit);
-                for name in self.carried(lower) {
-                    if let Some(link) = self.base.get_mut(name) {
-                        link.remote = remote;
-                    }
-                    self.opens(cx, name, out);
-                }
-                // Messages that were sent, and names that waited for credit, before it was open.
-                self.more_room_below(cx, lower, Credit::default(), out);
-            }
-            // Its first message tells for which listener it comes.
-            Some(Lower::Awaited { listener }) => {
-                let listener = *listener;
-                self.lowers.arrived(lower, remote, local, path, credit);
-                if let Some(below) = self.lowers.listener(listener) {
-                    below.awaited -= 1;
-                }
-                self.lowers.await_below(listener, out);
-            }
-            _ => {}
+        // Its first message tells for which listener it comes.
+        if let Some(listener) = self.lowers.names.waits_at(lower) {
+            self.lowers.arrived(lower, remote, local, path, credit);
+            return self.lowers.await_below(listener, out);
         }
+        let Some(association) = self.lowers.association(lower) else { return };
+        association.opened(local, path, credit);
+        for name in self.carried(lower) {
+            if let Some(link) = self.base.get_mut(name) {
+                link.remote = remote;
+            }
+            self.opens(cx, name, out);
+        }
+        // Messages that were sent, and names that waited for credit, before it was open.
+        self.more_room_below(cx, lower, Credit::default(), out);
     }
 
     /// Handles a change of the path below: every association on it that the layer above knows to be
@@ -275,12 +265,11 @@ impl<H: Hooks> Layer<H> {
         if displaces {
             self.displace(cx, Duration::ZERO, out);
         }
-        let Awaiting { association: name, credit, .. } =
-            self.base.enabled().get_mut(&listen_key)?.awaiting.pop_front()?;
+        let listeners = self.base.enabled().get_mut(&listen_key)?;
+        let (name, credit) = self.arrivals.arrive_at_any(listeners)?;
         if let Some(below) = self.lowers.listener(listen_key.0) {
             below.wanted -= 1;
         }
-        self.awaited.remove(name);
         let key = H::key(header);
         let link = self.link(cx, name, &key, (lower, remote), Origin::Arrived, credit);
         if let Err(why) = self.install(name, key, link) {
@@ -361,7 +350,8 @@ impl<H: Hooks> Layer<H> {
         // An association that we opened came through no listener: any listener for that key takes
         // what arrives on it.
         let listen_key = (listener.or_else(|| self.lowers.listener_of(&asked))?, asked);
-        let waits = !self.base.enabled().get_mut(&listen_key)?.awaiting.is_empty();
+        let listeners = self.base.enabled().get_mut(&listen_key)?;
+        let waits = listeners.iter().any(|listener| self.arrivals.awaited(*listener) > 0);
         Some((listen_key, remote, waits))
     }
 
@@ -374,8 +364,7 @@ impl<H: Hooks> Layer<H> {
         out: &mut impl Outlet<Self>,
     ) {
         match self.lowers.names.forget(lower) {
-            Some(Lower::Closing) => {}
-            Some(Lower::Association) => {
+            Some(Party::Open(())) => {
                 let below = self.lowers.forget(lower);
                 for name in below.map(|below| below.users).unwrap_or_default() {
                     // What was reset before it was open was refused.
@@ -387,23 +376,14 @@ impl<H: Hooks> Layer<H> {
                     self.end(name, why, out);
                 }
             }
-            Some(Lower::Awaited { listener }) => {
-                if let Some(below) = self.lowers.listener(listener) {
-                    below.awaited -= 1;
-                }
-            }
-            Some(Lower::Listener(listener)) => {
+            Some(Party::Awaited(_)) => {}
+            Some(Party::Listener(listener)) => {
                 for key in listener.enabled {
                     let Some(enabled) = self.base.enabled().disable_all(&(lower, key)) else {
                         continue;
                     };
-                    for Awaiting { association, .. } in enabled.awaiting {
-                        self.awaited.remove(association);
-                        out.indicate(AssociationIndication::Ended { name: association, why });
-                    }
-                    for name in enabled.names {
-                        self.listeners.remove(name);
-                        out.indicate(AssociationIndication::Ended { name, why });
+                    for listener in enabled {
+                        self.arrivals.end(listener, why).for_each(|word| out.indicate(word));
                     }
                 }
             }

@@ -3,7 +3,6 @@
 //! Whatever happens once per association is marked as cold: out of line, it stays off the fast path
 //! of the messages.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{
@@ -11,9 +10,7 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 
-use super::{
-    Awaiting, Enabled, Hooks, Layer, Link, ListenKey, MessageOf, Origin, Place as _, charged,
-};
+use super::{Hooks, Layer, Link, ListenKey, MessageOf, Origin, Place as _, charged};
 use crate::features::{Opening, Session};
 use crate::opening::Enabled as _;
 use crate::session::Removed;
@@ -179,12 +176,12 @@ impl<H: Hooks> Layer<H> {
             }
         };
         let listen_key = (self.lowers.listen(local, key.clone(), out), key);
-        let enabled = self.base.enabled().enable(listen_key.clone(), Enabled::default);
+        let enabled = self.base.enabled().enable(listen_key.clone(), Vec::new);
         let Some(enabled) = enabled else { unreachable!("ActivePassive has enable objects") };
-        enabled.names.push(listener);
+        enabled.push(listener);
         let name = listen_key.0;
         let local = self.lowers.listener(name).and_then(|below| below.local);
-        self.listeners.insert(listener, listen_key);
+        self.arrivals.listen(listener, listen_key);
         if let Some(local) = local {
             out.indicate(AssociationIndication::Listening { listener, local });
         }
@@ -202,7 +199,7 @@ impl<H: Hooks> Layer<H> {
         credit: Credit,
         out: &mut impl Outlet<Self>,
     ) {
-        let Some(listen_key) = self.listeners.get(listener).cloned() else {
+        let Some(&(name, _)) = self.arrivals.listener(listener) else {
             return Self::refuse(
                 cx,
                 association,
@@ -211,45 +208,11 @@ impl<H: Hooks> Layer<H> {
                 out,
             );
         };
-        let Some(enabled) = self.base.enabled().get_mut(&listen_key) else { return };
-        enabled.awaiting.push_back(Awaiting { listener, association, credit });
-        let name = listen_key.0;
-        self.awaited.insert(association, listen_key);
+        self.arrivals.expect::<H::Provides>(listener, association, credit);
         if let Some(below) = self.lowers.listener(name) {
             below.wanted += 1;
         }
         self.lowers.await_below(name, out);
-    }
-
-    /// Ends a listener, and the names that wait for its arrivals.
-    #[cold]
-    fn unlisten(
-        &mut self,
-        listener: Handle,
-        listen_key: &ListenKey<H>,
-        out: &mut impl Outlet<Self>,
-    ) {
-        if let Some(enabled) = self.base.enabled().get_mut(listen_key) {
-            enabled.names.retain(|name| *name != listener);
-            let waiting = core::mem::take(&mut enabled.awaiting).into_iter();
-            let (gone, stay): (VecDeque<_>, _) =
-                waiting.partition(|waits| waits.listener == listener);
-            enabled.awaiting = stay;
-            if let Some(below) = self.lowers.listener(listen_key.0) {
-                below.wanted -= gone.len();
-            }
-            for Awaiting { association, .. } in gone {
-                self.awaited.remove(association);
-                out.indicate(AssociationIndication::Ended {
-                    name: association,
-                    why: Ended::Unlistened,
-                });
-            }
-        }
-        if self.base.enabled().disable(listen_key).is_some() {
-            self.lowers.unlisten(listen_key, out);
-        }
-        out.indicate(AssociationIndication::Ended { name: listener, why: Ended::Unlistened });
     }
 
     #[inline]
@@ -350,19 +313,35 @@ impl<H: Hooks> Layer<H> {
     /// Ends the name of a listener, or one that waits for an arrival. Returns `false` if it is
     /// neither.
     fn close_listening(&mut self, name: Handle, out: &mut impl Outlet<Self>) -> bool {
-        if let Some(listen_key) = self.awaited.remove(name) {
-            if let Some(enabled) = self.base.enabled().get_mut(&listen_key) {
-                enabled.awaiting.retain(|waits| waits.association != name);
-                if let Some(below) = self.lowers.listener(listen_key.0) {
-                    below.wanted -= 1;
-                }
-            }
-            out.indicate(AssociationIndication::Ended { name, why: Ended::Finished });
-            return true;
+        let listener = self.arrivals.waits_at(name).unwrap_or(name);
+        let Some(listen_key) = self.arrivals.listener(listener).cloned() else { return false };
+        let gone = if listener == name { self.arrivals.awaited(name) } else { 1 };
+        if let Some(below) = self.lowers.listener(listen_key.0) {
+            below.wanted -= gone;
         }
-        let Some(listen_key) = self.listeners.remove(name) else { return false };
-        self.unlisten(name, &listen_key, out);
+        for word in self.arrivals.end(name, Ended::Finished) {
+            // Of those that end with a listener, it is the last.
+            if word.name() == listener {
+                self.disable(listener, &listen_key, out);
+            }
+            out.indicate(word);
+        }
         true
+    }
+
+    /// Removes a listener from its enable object, which goes with the last.
+    fn disable(
+        &mut self,
+        listener: Handle,
+        listen_key: &ListenKey<H>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        if let Some(enabled) = self.base.enabled().get_mut(listen_key) {
+            enabled.retain(|name| *name != listener);
+        }
+        if self.base.enabled().disable(listen_key).is_some() {
+            self.lowers.unlisten(listen_key, out);
+        }
     }
 
     /// Ends an association, and tells the layer above.

@@ -3,6 +3,9 @@
 //! Each upper gives names from a table of its own, so two of them may give the same one. Between
 //! them and the lower stands the [`Split`], which has a table of its own towards the lower, and
 //! leads what the lower tells by its name.
+//!
+//! UDP and TCP on one IP are such a stack. A graph does the same where nodes share a lower node;
+//! its traces are compared with those of this one.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;

@@ -2,6 +2,9 @@
 //!
 //! The participant of an `Open` or a `Listen` carries the number of the lower that is to be asked,
 //! counted from the left; without a number it is the first. What the lowers tell gets their number.
+//!
+//! IP on several interfaces is such a stack. Frames have ports instead of names and participants:
+//! what puts TNCs together numbers their ports, and shares credit among them.
 
 use core::marker::PhantomData;
 

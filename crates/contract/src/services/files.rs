@@ -1,11 +1,17 @@
 //! Files, asked of the side that has a disk, or of a protocol that reaches one.
 
+mod failure;
+mod status;
+
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::ops::Range;
 
-use crate::{CommandError, Fingerprint, Handle, Life, SecurityError, Service, Word};
+use crate::{Handle, Life, Service, Word};
+
+pub use failure::Failure;
+pub use status::{FileKind, FileVersion, FolderEntry, Status};
 
 /// Whole files below one root.
 ///
@@ -301,163 +307,6 @@ impl<M> FilesIndication<M> {
             | FilesIndication::Done { token: name, .. } => *name,
         }
     }
-}
-
-/// What a name stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FileKind {
-    /// Octets.
-    File,
-    /// A folder.
-    Folder,
-    /// A symbolic link, as a list of its folder shows it. Elsewhere links are followed, as far as
-    /// they stay below the root.
-    Link,
-    /// Something else: a device, a link that leads to nothing. It cannot be read or written here.
-    Other,
-}
-
-/// The status of a file or folder.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Status {
-    /// What it is.
-    pub kind: FileKind,
-    /// In octets; 0 for a folder.
-    pub size: u64,
-    /// In seconds since 1970-01-01 00:00 UTC, where it is known.
-    pub modified: Option<u64>,
-    /// How many seconds later than `modified` it may be: 0 where that is told to the second.
-    /// Otherwise it is as a list shows it, in a time zone that is not known.
-    pub rough: u32,
-    /// The permissions of owner, group and others, as Unix writes them (`0o644`), where they are
-    /// known.
-    pub mode: Option<u16>,
-    /// The same number for the same file under whatever name, where it is known.
-    pub unique: Option<u64>,
-    /// Its version, where it is known.
-    pub version: Option<FileVersion>,
-}
-
-/// What tells the versions of a file apart: a digest of its size, its time of modification, and
-/// whatever else its side knows that changes with the octets. Two that are equal are of one
-/// version, as far as that side can tell.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FileVersion(u64);
-
-impl FileVersion {
-    /// Returns the version that has these facts (FNV-1a).
-    pub fn of(facts: &[u8]) -> Self {
-        let digest =
-            |digest: u64, octet: &u8| (digest ^ u64::from(*octet)).wrapping_mul(0x100_0000_01b3);
-        FileVersion(facts.iter().fold(0xcbf2_9ce4_8422_2325, digest))
-    }
-
-    /// Returns it as octets, to be kept.
-    pub const fn to_octets(self) -> [u8; 8] {
-        self.0.to_be_bytes()
-    }
-
-    /// Returns the version that was kept.
-    pub const fn from_octets(octets: [u8; 8]) -> Self {
-        FileVersion(u64::from_be_bytes(octets))
-    }
-}
-
-impl Status {
-    /// Returns the status of a file or folder of which no more is known.
-    pub const fn new(kind: FileKind, size: u64) -> Self {
-        Status { kind, size, modified: None, rough: 0, mode: None, unique: None, version: None }
-    }
-
-    /// Returns whether it is known to the second when it was modified.
-    pub const fn is_timed(&self) -> bool {
-        self.modified.is_some() && self.rough == 0
-    }
-}
-
-/// A name in a folder.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FolderEntry {
-    /// Without its folder.
-    pub name: String,
-    /// What is known of it.
-    pub status: Status,
-    /// Where a [link](FileKind::Link) leads to.
-    pub target: Option<String>,
-}
-
-impl FolderEntry {
-    /// Returns the entry of something that is no link.
-    pub fn new(name: impl Into<String>, status: Status) -> Self {
-        FolderEntry { name: name.into(), status, target: None }
-    }
-}
-
-/// Why a request about a file failed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Failure {
-    /// Nothing has that name.
-    #[error("there is no such file or folder")]
-    NotFound,
-    /// Not allowed, or outside the root.
-    #[error("that is not allowed")]
-    Denied,
-    /// A file or folder has that name already.
-    #[error("there is a file or folder of that name already")]
-    Exists,
-    /// A folder that is to be removed has entries.
-    #[error("the folder is not empty")]
-    NotEmpty,
-    /// The name cannot be a file's name, or names the wrong kind of thing.
-    #[error("the name does not fit")]
-    BadName,
-    /// No room.
-    #[error("there is no room left on the disk")]
-    Full,
-    /// The file has fewer octets than the transfer counts on.
-    #[error("the file is shorter than expected")]
-    Short,
-    /// The octets are not those that were sent.
-    #[error("what arrived is not what was sent")]
-    Damaged,
-    /// The disk reports an error.
-    #[error("the disk reports an error")]
-    Broken,
-    /// The far side says what the protocol does not allow.
-    #[error("the other side does not keep to the protocol")]
-    Garbled,
-    /// A listing of which nothing was understood: of a form that belongs to this system.
-    #[error("the listing is of a form that is not known ({0})")]
-    UnknownListing(&'static str),
-    /// The far side cannot prove its identity.
-    #[error("{}", CommandError::Insecure { why: *.why, certificate: *.certificate })]
-    Untrusted {
-        /// What is wrong with its certificate.
-        why: SecurityError,
-        /// The certificate: for a person to compare and pin.
-        certificate: Option<Fingerprint>,
-    },
-    /// The connection to the far side cannot be kept secret.
-    #[error("the connection is not secure: {0}")]
-    Insecure(SecurityError),
-    /// What reaches the files (a connection, a server) is gone.
-    #[error("the connection to the files was lost")]
-    Lost,
-    /// The far side did not accept the user or the password.
-    #[error("the user name or the password was not accepted")]
-    NotLoggedIn,
-    /// The far side cannot do that.
-    #[error("the other side cannot do that")]
-    Unsupported,
-    /// It took too long.
-    #[error("the other side took too long")]
-    Expired,
-    /// The address does not answer.
-    #[error("the other side cannot be reached")]
-    Unreachable,
-    /// Closed from above before it was complete.
-    #[error("it was given up")]
-    GivenUp,
 }
 
 impl<M> Word for FilesRequest<M> {

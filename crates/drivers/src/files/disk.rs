@@ -1,13 +1,12 @@
 //! The protocol: requests become jobs, answers become indications.
 
+mod hired;
+
 use std::collections::VecDeque;
-use std::io;
 use std::mem;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread::{self, JoinHandle};
 
-use mio::Waker;
 use stackwright_contract::rules::HEADER_ROOM_MOST;
 use stackwright_contract::services::{Failure, Files, FilesIndication, FilesRequest, Purpose};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, Protocol};
@@ -15,15 +14,14 @@ use stackwright_wire::{Block, Message, Pool};
 
 use super::NAME;
 use super::job::{Answer, Job, Signal};
+use super::options::DiskOptions;
 use super::place::Place;
 use super::root::Root;
 use super::worker::Worker;
-use crate::readiness::{Readiness, Ready, token};
+use crate::readiness::{Readiness, Ready};
 use crate::registry::Registry;
+use hired::Hired;
 
-/// The default limit on the names of files and inquiries at once: each open file costs one or two
-/// descriptors.
-pub const NAMES_MOST: usize = 4096;
 /// The longest read that is answered with octets.
 pub const READ_MOST: usize = 16 << 20;
 
@@ -33,44 +31,6 @@ pub(super) const SMALL: usize = 4096;
 const JOBS_MOST: usize = 4096;
 /// How many answers are delivered before other adapters have their turn.
 const TURN: usize = 256;
-
-/// The options of a disk.
-#[derive(Clone, Debug)]
-pub struct DiskOptions {
-    /// The number of threads. At least 1; the default is 2: one cold read should not delay all
-    /// others.
-    pub workers: usize,
-    /// Whether reads are answered with regions of files. Use it only if the layers above pass
-    /// payload unread, down to a driver that sends regions. By default not; and never if the
-    /// messages hold octets only.
-    pub regions: bool,
-    /// Whether a created file and its folder are on the disk, not only in its cache, before
-    /// `Closed` is indicated. By default they are.
-    pub sync: bool,
-    /// Whether anything may be created, renamed or removed. By default not.
-    pub writable: bool,
-    /// How many octets of each file are read or written on the stack's own thread, which then also
-    /// answers its inquiries, before a worker takes over. It saves a thread and its wake-ups, and
-    /// lets a slow disk stop the whole stack: right for a program with one transfer. A region is
-    /// not read, and counts as no octet. By default 0.
-    pub at_once: u64,
-    /// How many files and inquiries may have a name at once; one more is denied. By default
-    /// [`NAMES_MOST`].
-    pub names: usize,
-}
-
-impl Default for DiskOptions {
-    fn default() -> Self {
-        DiskOptions {
-            workers: 2,
-            regions: false,
-            sync: true,
-            writable: false,
-            at_once: 0,
-            names: NAMES_MOST,
-        }
-    }
-}
 
 /// The files below a [`Root`].
 ///
@@ -135,11 +95,6 @@ enum Asked {
     Question,
     /// A question that takes long, and can be given up.
     Digest,
-}
-
-struct Hired<M: Message> {
-    jobs: Sender<Job<M>>,
-    thread: JoinHandle<()>,
 }
 
 impl<M: Message + Send> Disk<M> {
@@ -264,43 +219,6 @@ impl<M: Message + Send> Disk<M> {
             self.send(file, Job::TakeOver { file, opened });
         }
         self.send(file, job);
-    }
-
-    /// Returns the worker of a name: always the same, so that its answers arrive in the order of
-    /// the requests.
-    fn desk(&self, name: Handle) -> usize {
-        name.index as usize % self.workers.len()
-    }
-
-    /// Starts the worker of `name` if it is not running.
-    fn hire(&mut self, name: Handle) -> io::Result<()> {
-        let desk = self.desk(name);
-        if self.workers[desk].is_some() {
-            return Ok(());
-        }
-        let signal = match &self.signal {
-            Some(signal) => Arc::clone(signal),
-            None => {
-                let token = token(self.lane, Handle { index: 0, generation: 0 });
-                let signal = Arc::new(Signal::new(Waker::new(&self.registry, token)?));
-                Arc::clone(self.signal.insert(signal))
-            }
-        };
-        let worker =
-            Worker::new(self.root.clone(), self.options.sync, self.answering.clone(), Some(signal));
-        let (jobs, queue) = mpsc::channel();
-        let thread =
-            thread::Builder::new().name(format!("{NAME}-{desk}")).spawn(|| worker.run(queue))?;
-        self.workers[desk] = Some(Hired { jobs, thread });
-        Ok(())
-    }
-
-    fn send(&self, name: Handle, job: Job<M>) {
-        let worker =
-            self.workers[self.desk(name)].as_ref().expect("hired with the first job of this name");
-        // It fails only if the worker has panicked: its last answer says so, and ends this thread
-        // too.
-        let _ = worker.jobs.send(job);
     }
 
     /// Checks that one more job of a living file may be sent.
@@ -528,20 +446,5 @@ impl<M: Message + Send> Protocol for Disk<M> {
 
     fn wants_flush(&self) -> bool {
         self.due
-    }
-}
-
-impl<M: Message> Drop for Disk<M> {
-    fn drop(&mut self) {
-        if self.names == 0 {
-            return; // all names have ended: the threads hold nothing, and end by themselves
-        }
-        // First all queues end, then each thread is joined: so they finish in parallel.
-        let threads: Vec<_> =
-            self.workers.drain(..).flatten().map(|Hired { jobs: _, thread }| thread).collect();
-        for thread in threads {
-            // Its panic was its own; dropping must not add another.
-            let _ = thread.join();
-        }
     }
 }

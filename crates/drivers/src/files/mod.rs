@@ -3,6 +3,8 @@
 //! | file | what |
 //! | --- | --- |
 //! | `disk.rs` | the protocol: requests become jobs, answers become indications |
+//! | `disk/hired.rs` | its workers: when they are hired, and joined |
+//! | `options.rs` | its options |
 //! | `job.rs` | what that and the workers tell each other |
 //! | `worker.rs` | a thread that owns its open files and does the calls that may wait for the disk |
 //! | `creation.rs` | a file that appears under its name complete, or not at all |
@@ -29,13 +31,15 @@ mod hashing;
 mod job;
 mod listing;
 mod octets;
+mod options;
 mod part;
 mod place;
 mod root;
 mod target;
 mod worker;
 
-pub use disk::{Disk, DiskOptions, NAMES_MOST, READ_MOST};
+pub use disk::{Disk, READ_MOST};
+pub use options::{DiskOptions, NAMES_MOST};
 pub use root::Root;
 
 /// Its name in refusals and notes.

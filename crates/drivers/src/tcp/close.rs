@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use stackwright_contract::services::{Ended, StreamsIndication};
+use stackwright_contract::services::Ended;
 use stackwright_contract::{Context, Handle, Instant, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::send::Sent;
-use super::{NAME, Socket, Streaming, Tcp, Turn};
+use super::{NAME, Streaming, Tcp, Turn};
 
 /// How long a closed association waits without progress of its own half, until the peer is reset
 /// and it ends as [`Ended::Expired`]: Linux waits as long for the peer's finish
@@ -50,44 +50,31 @@ impl Closing {
 impl<M: Message> Tcp<M> {
     /// Ends a name in good order; what is not open ends at once.
     pub(super) fn close(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
+        if !self.sockets.lives(name) {
+            return cx.dropped(NAME, "no such association");
+        }
         match self.sockets.get_mut(name) {
-            Some(Socket::Listening(_)) => self.unlisten(cx, name, out),
-            Some(Socket::Streaming(streaming)) if streaming.closes.is_some() => {
+            Some(streaming) if streaming.closes.is_some() => {
                 cx.dropped(NAME, "close: it was asked before");
             }
-            Some(Socket::Streaming(streaming)) if streaming.opened => {
+            Some(streaming) if streaming.opened => {
                 streaming.sending.finish();
                 streaming.closes = Some(self.closing.begin(cx, name));
                 self.mark(name);
             }
-            _ => self.abort(cx, name, Ended::Finished, out),
+            _ => self.end(name, Ended::Finished, out),
         }
     }
 
     /// Ends an association, or a name that waits to be one, at once.
-    pub(super) fn abort(
-        &mut self,
-        cx: &Context,
-        association: Handle,
-        why: Ended,
-        out: &mut dyn Outlet<Self>,
-    ) {
-        match self.end(association, why) {
-            None => return cx.dropped(NAME, "no such association"),
-            Some(Socket::Awaited { listener }) => {
-                if let Some(Socket::Listening(listening)) = self.sockets.get_mut(listener) {
-                    listening.awaited.retain(|(name, _)| *name != association);
-                }
-            }
-            Some(Socket::Streaming(_)) => {}
-            Some(Socket::Listening(listening)) => {
-                // A listener is closed with `Close`. It is put back: a wrong word must not lose the
-                // names that wait.
-                self.sockets.insert(association, Socket::Listening(listening));
-                return cx.dropped(NAME, "abort: that name is a listener's");
-            }
+    pub(super) fn abort(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
+        if self.sockets.listener(name).is_some() {
+            cx.dropped(NAME, "abort: that name is a listener's");
+        } else if self.sockets.lives(name) {
+            self.end(name, Ended::Aborted, out);
+        } else {
+            cx.dropped(NAME, "no such association");
         }
-        out.indicate(StreamsIndication::Ended { name: association, why });
     }
 
     /// Resets the peers of closed associations whose time is over.
@@ -95,8 +82,7 @@ impl<M: Message> Tcp<M> {
         while let Some((deadline, name)) = self.closing.deadlines.first().copied()
             && deadline <= cx.now()
         {
-            self.end(name, Ended::Expired);
-            out.indicate(StreamsIndication::Ended { name, why: Ended::Expired });
+            self.end(name, Ended::Expired, out);
         }
     }
 }

@@ -115,7 +115,7 @@ mod tests {
 
     use super::*;
     use crate::Driver;
-    use crate::tcp::{Socket, Streaming, Tcp};
+    use crate::tcp::{Streaming, Tcp};
 
     nix::getsockopt_impl!(LowWater, libc::SOL_SOCKET, libc::SO_RCVLOWAT, i32, GetStruct<i32>);
 
@@ -195,10 +195,7 @@ mod tests {
         }
 
         fn streaming(&mut self) -> &mut Streaming<BufferTree> {
-            match self.tcp.sockets.get_mut(self.association) {
-                Some(Socket::Streaming(streaming)) => streaming,
-                _ => panic!("it is open"),
-            }
+            self.tcp.sockets.get_mut(self.association).expect("it is open")
         }
 
         fn low_water(&mut self) -> i32 {

@@ -1,6 +1,5 @@
 //! Arrivals.
 
-use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 
 use mio::Interest;
@@ -10,7 +9,7 @@ use stackwright_contract::services::{Credit, Ended, StreamsIndication};
 use stackwright_contract::{Context, Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
-use super::{NAME, SEND_ROOM, Socket, Tcp};
+use super::{NAME, SEND_ROOM, Tcp};
 use crate::readiness::token;
 use crate::unopened::unbound;
 
@@ -19,7 +18,6 @@ const BACKLOG: i32 = 1024;
 
 pub(super) struct Listening {
     listener: TcpListener,
-    pub(super) awaited: VecDeque<(Handle, usize)>,
     pub(super) due: bool,
 }
 
@@ -27,8 +25,7 @@ impl<M: Message> Tcp<M> {
     pub(super) fn listen(&mut self, name: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
         match self.bind(name, local) {
             Ok((listener, local)) => {
-                let listening = Listening { listener, awaited: VecDeque::new(), due: false };
-                self.sockets.insert(name, Socket::Listening(listening));
+                self.sockets.listen(name, Listening { listener, due: false });
                 out.indicate(StreamsIndication::Listening { listener: name, local });
             }
             Err(error) => {
@@ -53,43 +50,13 @@ impl<M: Message> Tcp<M> {
         Ok((listener, local))
     }
 
-    /// Lets `association` be given to the next arrival.
-    pub(super) fn expect(
-        &mut self,
-        listener: Handle,
-        association: Handle,
-        credit: usize,
-        out: &mut dyn Outlet<Self>,
-    ) {
-        if let Some(Socket::Listening(listening)) = self.sockets.get_mut(listener) {
-            listening.awaited.push_back((association, credit));
-            self.sockets.insert(association, Socket::Awaited { listener });
-            self.mark(listener);
-        } else {
-            out.indicate(StreamsIndication::Ended { name: association, why: Ended::Unlistened });
-        }
-    }
-
-    pub(super) fn unlisten(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
-        let Some(Socket::Listening(_)) = self.sockets.get(name) else {
-            return cx.dropped(NAME, "close: no such listener");
-        };
-        let Some(Socket::Listening(listening)) = self.sockets.remove(name) else {
-            unreachable!("looked at above")
-        };
-        for (awaited, _) in listening.awaited {
-            self.sockets.remove(awaited);
-            out.indicate(StreamsIndication::Ended { name: awaited, why: Ended::Unlistened });
-        }
-        out.indicate(StreamsIndication::Ended { name, why: Ended::Unlistened });
-    }
-
     /// Accepts arrivals, as long as there are names for them.
     pub(super) fn accept(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         loop {
-            let Some(Socket::Listening(listening)) = self.sockets.get_mut(name) else { return };
+            let awaited = self.sockets.awaited(name);
+            let Some(listening) = self.sockets.listener_mut(name) else { return };
             listening.due = false;
-            if listening.awaited.is_empty() {
+            if awaited == 0 {
                 return;
             }
             let (stream, remote) = match listening.listener.accept() {
@@ -110,10 +77,9 @@ impl<M: Message> Tcp<M> {
                 }
             };
             let (association, credit) =
-                listening.awaited.pop_front().expect("seen above that it is not empty");
-            self.sockets.remove(association);
+                self.sockets.arrive(name).expect("seen above that a name waits");
             let started = stream.local_addr().map_err(|_| Ended::Reset(0)).and_then(|local| {
-                self.start(association, stream, Some((local, remote)), credit)?;
+                self.start(association, stream, Some((local, remote)), credit.octets)?;
                 Ok(local)
             });
             match started {

@@ -31,7 +31,7 @@ use mio::net::TcpStream;
 use stackwright_contract::ask::{Ask, Longest, Peer, Question, RoundTrip};
 use stackwright_contract::services::{Credit, Ended, Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
-    Command, Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, PathLimits, Protocol,
+    Arrivals, Command, Context, Facts, Guarantees, Handle, Instant, Outlet, PathLimits, Protocol,
     earliest,
 };
 use stackwright_wire::{Message, Pool};
@@ -68,7 +68,7 @@ pub struct Tcp<M: Message> {
     options: SocketOptions,
     pool: Arc<Pool<M>>,
     pipes: Pipes,
-    sockets: Mirror<Socket<M>>,
+    sockets: Arrivals<Listening, Box<Streaming<M>>>,
     due: Vec<Handle>,
     /// The list that was due in the last turn, kept for its memory.
     done: Vec<Handle>,
@@ -80,15 +80,6 @@ pub struct Tcp<M: Message> {
     look_at: Instant,
     closing: Closing,
     ends: Option<Ends>,
-}
-
-enum Socket<M> {
-    Listening(Listening),
-    /// A name that waits for an arrival.
-    Awaited {
-        listener: Handle,
-    },
-    Streaming(Box<Streaming<M>>),
 }
 
 struct Streaming<M> {
@@ -122,7 +113,7 @@ impl<M: Message> Tcp<M> {
             options: SocketOptions::default(),
             pool,
             pipes: Pipes::default(),
-            sockets: Mirror::default(),
+            sockets: Arrivals::new(),
             due: Vec::new(),
             done: Vec::new(),
             starved: Vec::new(),
@@ -180,14 +171,17 @@ impl<M: Message> Tcp<M> {
     }
 
     fn mark(&mut self, name: Handle) {
-        let due = match self.sockets.get_mut(name) {
-            Some(Socket::Streaming(streaming)) => &mut streaming.due,
-            Some(Socket::Listening(listening)) => &mut listening.due,
-            _ => return,
-        };
-        if !mem::replace(due, true) {
+        if self.is_due(name).is_some_and(|due| !mem::replace(due, true)) {
             self.due.push(name);
         }
+    }
+
+    /// Returns whether a socket is among those that are due.
+    fn is_due(&mut self, name: Handle) -> Option<&mut bool> {
+        if self.sockets.listener(name).is_some() {
+            return self.sockets.listener_mut(name).map(|listening| &mut listening.due);
+        }
+        self.sockets.get_mut(name).map(|streaming| &mut streaming.due)
     }
 
     /// Takes over a socket; `ends` are its addresses, local and remote, where it is open already.
@@ -218,7 +212,7 @@ impl<M: Message> Tcp<M> {
             closes: None,
             ending: false,
         };
-        self.sockets.insert(name, Socket::Streaming(Box::new(streaming)));
+        self.sockets.open(name, Box::new(streaming));
         Ok(())
     }
 
@@ -234,7 +228,7 @@ impl<M: Message> Tcp<M> {
         let Some(ends) = &self.ends else { return };
         let sockets = &mut self.sockets;
         let mut tell = |name: Handle| {
-            if let Some(Socket::Streaming(streaming)) = sockets.get_mut(name)
+            if let Some(streaming) = sockets.get_mut(name)
                 && streaming.opened
                 && streaming.closes.is_none()
                 && !streaming.receiving.finished
@@ -247,11 +241,10 @@ impl<M: Message> Tcp<M> {
         tell(name);
     }
 
-    /// Forgets a name. Only `Finished` is a clean end: any other reaches the peer as a reset, never
-    /// as an end of octets.
-    fn end(&mut self, name: Handle, why: Ended) -> Option<Socket<M>> {
-        let socket = self.sockets.remove(name)?;
-        if let Socket::Streaming(streaming) = &socket {
+    /// Ends a name. Only `Finished` is a clean end: any other reaches the peer as a reset, never as
+    /// an end of octets.
+    fn end(&mut self, name: Handle, why: Ended, out: &mut dyn Outlet<Self>) {
+        if let Some(streaming) = self.sockets.get(name) {
             if why != Ended::Finished {
                 connect::reset_on_close(&streaming.stream);
             }
@@ -259,43 +252,37 @@ impl<M: Message> Tcp<M> {
                 self.closing.remove(deadline, name);
             }
         }
+        let last_words = self.sockets.end(name, why);
         self.pipes.close_free();
         for listener in mem::take(&mut self.starved) {
             self.mark(listener);
         }
-        Some(socket)
+        last_words.for_each(|word| out.indicate(word));
     }
 
     fn turn(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
-        let turn = match self.sockets.get_mut(name) {
-            Some(Socket::Listening(_)) => return self.accept(cx, name, out),
-            Some(Socket::Streaming(streaming)) => {
-                streaming.due = false;
-                let was_open = streaming.opened;
-                let turn = match streaming.closes {
-                    None => streaming.turn(name, &self.pool, &mut self.pipes, out),
-                    Some(_) => streaming.turn_closing(cx, name, &self.pool, &mut self.closing),
-                };
-                if streaming.gathers() {
-                    if self.gather.is_empty() {
-                        self.look_at = cx.now() + LOOK;
-                    }
-                    self.gather.push(name);
-                }
-                if let (false, true, Some(ends)) = (was_open, streaming.opened, &self.ends) {
-                    let _ = ends.watch(&streaming.stream, name);
-                }
-                turn
-            }
-            _ => return,
+        let Some(streaming) = self.sockets.get_mut(name) else {
+            return self.accept(cx, name, out);
         };
+        streaming.due = false;
+        let was_open = streaming.opened;
+        let turn = match streaming.closes {
+            None => streaming.turn(name, &self.pool, &mut self.pipes, out),
+            Some(_) => streaming.turn_closing(cx, name, &self.pool, &mut self.closing),
+        };
+        if streaming.gathers() {
+            if self.gather.is_empty() {
+                self.look_at = cx.now() + LOOK;
+            }
+            self.gather.push(name);
+        }
+        if let (false, true, Some(ends)) = (was_open, streaming.opened, &self.ends) {
+            let _ = ends.watch(&streaming.stream, name);
+        }
         match turn {
             Turn::More => self.mark(name),
             Turn::Idle => {}
-            Turn::Over(why) => {
-                self.end(name, why);
-                out.indicate(StreamsIndication::Ended { name, why });
-            }
+            Turn::Over(why) => self.end(name, why, out),
         }
     }
 
@@ -304,9 +291,7 @@ impl<M: Message> Tcp<M> {
         self.look_at = cx.now() + LOOK;
         let mut gather = mem::take(&mut self.gather);
         gather.retain(|name| {
-            let Some(Socket::Streaming(streaming)) = self.sockets.get_mut(*name) else {
-                return false;
-            };
+            let Some(streaming) = self.sockets.get_mut(*name) else { return false };
             let found = streaming.receiving.look(&streaming.stream);
             if found != Found::Flow {
                 self.mark(*name);
@@ -318,7 +303,7 @@ impl<M: Message> Tcp<M> {
 
     fn streaming(&mut self, cx: &Context, association: Handle) -> Option<&mut Streaming<M>> {
         match self.sockets.get_mut(association) {
-            Some(Socket::Streaming(streaming)) if streaming.closes.is_none() => Some(streaming),
+            Some(streaming) if streaming.closes.is_none() => Some(streaming),
             _ => {
                 cx.dropped(NAME, "no such association");
                 None
@@ -419,11 +404,11 @@ impl<M: Message> Protocol for Tcp<M> {
     ) {
         match request {
             StreamsRequest::Listen { listener, local } => self.listen(listener, local, out),
-            StreamsRequest::Await {
-                listener,
-                association,
-                credit: Credit { octets: credit, .. },
-            } => self.expect(listener, association, credit, out),
+            StreamsRequest::Await { listener, association, credit } => {
+                let refused = self.sockets.expect(listener, association, credit);
+                refused.into_iter().for_each(|word| out.indicate(word));
+                self.mark(listener);
+            }
             StreamsRequest::Close { name } => self.close(cx, name, out),
             StreamsRequest::Open {
                 association,
@@ -464,22 +449,16 @@ impl<M: Message> Protocol for Tcp<M> {
                     self.mark(association);
                 }
             }
-            StreamsRequest::Abort { association, .. } => {
-                self.abort(cx, association, Ended::Aborted, out)
-            }
+            StreamsRequest::Abort { association, .. } => self.abort(cx, association, out),
         }
     }
 
     fn handle_indication(&mut self, cx: &Context, ready: Ready, out: &mut impl Outlet<Self>) {
-        let due = match self.sockets.get_mut(ready.name) {
-            Some(Socket::Streaming(streaming)) => {
-                streaming.receiving.ready(&ready);
-                streaming.sending.writable |= ready.writable;
-                streaming.due
-            }
-            Some(Socket::Listening(listening)) => listening.due,
-            _ => return,
-        };
+        if let Some(streaming) = self.sockets.get_mut(ready.name) {
+            streaming.receiving.ready(&ready);
+            streaming.sending.writable |= ready.writable;
+        }
+        let Some(due) = self.is_due(ready.name).copied() else { return };
         if ready.ending {
             self.tell_ends(ready.name, out);
         }
@@ -513,7 +492,7 @@ impl<M: Message> Protocol for Tcp<M> {
     }
 
     fn ask(&self, about: Handle, question: &mut Question<'_>, _below: &dyn Ask<Readiness>) {
-        if let Some(Socket::Streaming(streaming)) = self.sockets.get(about) {
+        if let Some(streaming) = self.sockets.get(about) {
             let stream = &streaming.stream;
             question
                 .answer::<Longest>(|_| Some(usize::MAX))

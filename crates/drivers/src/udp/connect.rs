@@ -8,7 +8,7 @@ use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
 use stackwright_contract::{Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
-use super::{Association, Ends, LONGEST, Named, Network, Peers, SEND_ROOM, Udp};
+use super::{Association, Ends, LONGEST, Network, Peers, SEND_ROOM, Udp};
 use crate::unopened::{unbound, unconnected};
 
 impl<M: Message> Udp<M> {
@@ -35,7 +35,7 @@ impl<M: Message> Udp<M> {
                     self.connected.insert(Ends { remote, local: Some(local) });
                 }
                 let ends = Ends { remote, local: None };
-                self.names.insert(name, Named::Open(Association::new(socket, ends, credit)));
+                self.names.open(name, Association::new(socket, ends, credit));
                 out.indicate(DatagramsIndication::Opened {
                     association: name,
                     local: local.into(),

@@ -1,6 +1,6 @@
 //! Groups: sockets that have joined one (IP multicast, RFC 1112, RFC 3493 §5.2).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -10,7 +10,7 @@ use stackwright_contract::services::{Credit, DatagramsIndication};
 use stackwright_contract::{Handle, Outlet, PathLimits};
 use stackwright_wire::Message;
 
-use super::{Association, Ends, LONGEST, Named, Network, Peers, SEND_ROOM, Socket, Udp};
+use super::{Association, Ends, LONGEST, Network, Peers, SEND_ROOM, Socket, Udp};
 use crate::unopened::unbound;
 
 /// How groups are joined, and reached.
@@ -58,7 +58,7 @@ impl<M: Message> Udp<M> {
             }
         };
         let ends = Ends { remote: group, local: None };
-        self.names.insert(name, Named::Open(Association::new(socket, ends, credit)));
+        self.names.open(name, Association::new(socket, ends, credit));
         out.indicate(DatagramsIndication::Opened {
             association: name,
             local: group.into(),
@@ -91,8 +91,7 @@ impl<M: Message> Udp<M> {
         listener: Option<Handle>,
     ) -> io::Result<Handle> {
         let socket = join(self.network, group, &self.multicast)?;
-        let (awaited, known) = (VecDeque::new(), HashMap::new());
-        self.start(socket, Peers::Many { listener, awaited, known, last: None })
+        self.start(socket, Peers::Many { listener, known: HashMap::new(), last: None })
     }
 }
 

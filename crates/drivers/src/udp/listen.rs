@@ -1,14 +1,14 @@
 //! Listeners, and the arrival of peers.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
-use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
-use stackwright_contract::{Handle, Mirror, Outlet, Participant, PathLimits};
+use stackwright_contract::services::{Credit, DatagramsIndication};
+use stackwright_contract::{Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
-use super::{Association, Ends, LONGEST, Named, Peers, SEND_ROOM, Socket, Udp};
+use super::{Association, Associations, Ends, LONGEST, Peers, SEND_ROOM, Socket, Udp};
 use crate::unopened::unbound;
 
 impl<M: Message> Udp<M> {
@@ -16,7 +16,7 @@ impl<M: Message> Udp<M> {
         match self.bind(name, local) {
             Ok(socket) => {
                 let local = self.sockets.get(socket).expect("it was just bound").local.into();
-                self.names.insert(name, Named::Listener(socket));
+                self.names.listen(name, socket);
                 out.indicate(DatagramsIndication::Listening { listener: name, local });
             }
             Err(error) => {
@@ -39,12 +39,7 @@ impl<M: Message> Udp<M> {
             return self.join(local, Some(name));
         }
         let socket = self.network.bind(local, self.shared_port)?;
-        let peers = Peers::Many {
-            listener: Some(name),
-            awaited: VecDeque::new(),
-            known: HashMap::new(),
-            last: None,
-        };
+        let peers = Peers::Many { listener: Some(name), known: HashMap::new(), last: None };
         self.start(socket, peers)
     }
 
@@ -57,39 +52,6 @@ impl<M: Message> Udp<M> {
             self.sockets.iter().find(|(_, socket)| socket.local == local && nobody_listens(socket));
         found.map(|(name, _)| name)
     }
-
-    /// Lets the next arrival take the name `association`.
-    pub(super) fn expect(
-        &mut self,
-        listener: Handle,
-        association: Handle,
-        credit: Credit,
-        out: &mut dyn Outlet<Self>,
-    ) {
-        let Some(Named::Listener(socket)) = self.names.get(listener) else {
-            let why = Ended::Unlistened;
-            return out.indicate(DatagramsIndication::Ended { name: association, why });
-        };
-        let socket = *socket;
-        self.names.insert(association, Named::Awaited(socket));
-        if let Some(Peers::Many { awaited, .. }) = self.peers(socket) {
-            awaited.push_back((association, credit));
-        }
-    }
-
-    /// Closes the listener. Peers that have arrived keep their associations.
-    pub(super) fn unlisten(&mut self, name: Handle, socket: Handle, out: &mut dyn Outlet<Self>) {
-        self.names.remove(name);
-        if let Some(Peers::Many { listener, awaited, .. }) = self.peers(socket) {
-            *listener = None;
-            for (waits, _) in std::mem::take(awaited) {
-                self.names.remove(waits);
-                out.indicate(DatagramsIndication::Ended { name: waits, why: Ended::Unlistened });
-            }
-        }
-        self.leave(socket);
-        out.indicate(DatagramsIndication::Ended { name, why: Ended::Unlistened });
-    }
 }
 
 impl<M: Message> Socket<M> {
@@ -100,17 +62,17 @@ impl<M: Message> Socket<M> {
         itself: Handle,
         from: Option<SocketAddr>,
         to: Option<SocketAddr>,
-        names: &mut Mirror<Named>,
+        names: &mut Associations,
         out: &mut dyn Outlet<Udp<M>>,
     ) -> Result<Handle, &'static str> {
-        let (awaited, known, last) = match &mut self.peers {
+        let (listener, known, last) = match &mut self.peers {
             Peers::One(association) => return Ok(*association),
-            Peers::Many { awaited, known, last, .. } => (awaited, known, last),
+            Peers::Many { listener, known, last } => (listener, known, last),
         };
         let ends = Ends { remote: from.ok_or("a datagram of nobody")?, local: to };
         let is_he = |open: &Association| open.ends == ends && open.socket == itself;
         if let Some(association) = *last
-            && matches!(names.get(association), Some(Named::Open(open)) if is_he(open))
+            && names.get(association).is_some_and(is_he)
         {
             return Ok(association);
         }
@@ -118,11 +80,11 @@ impl<M: Message> Socket<M> {
             *last = Some(*association);
             return Ok(*association);
         }
+        let arrival = listener.and_then(|listener| names.arrive(listener));
         let (association, credit) =
-            awaited.pop_front().ok_or("a datagram of somebody for whom no name waits")?;
+            arrival.ok_or("a datagram of somebody for whom no name waits")?;
         known.insert(ends, association);
-        names.remove(association);
-        names.insert(association, Named::Open(Association::new(itself, ends, credit)));
+        names.open(association, Association::new(itself, ends, credit));
         out.indicate(DatagramsIndication::Opened {
             association,
             local: ends.local.unwrap_or(self.local).into(),

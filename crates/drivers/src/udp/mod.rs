@@ -63,7 +63,7 @@ use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended,
 };
 use stackwright_contract::{
-    Batches, Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol,
+    Arrivals, Batches, Context, Facts, Guarantees, Handle, Instant, Names, Outlet, Protocol,
 };
 use stackwright_wire::{Message, Pool};
 
@@ -114,7 +114,7 @@ pub struct Udp<M: Message> {
     registry: Arc<Registry>,
     lane: usize,
     pool: Arc<Pool<M>>,
-    names: Mirror<Named>,
+    names: Associations,
     sockets: Names<Socket<M>>,
     due: Vec<Handle>,
     /// The list of the last turn's due sockets: kept for its memory.
@@ -144,14 +144,8 @@ struct Ends {
     local: Option<SocketAddr>,
 }
 
-/// What the upper layer's name denotes.
-enum Named {
-    /// A listener, and its socket.
-    Listener(Handle),
-    /// A name that waits for an arrival at this socket.
-    Awaited(Handle),
-    Open(Association),
-}
+/// The upper layer's names. A listener stands for its socket.
+type Associations = Arrivals<Handle, Association>;
 
 struct Association {
     socket: Handle,
@@ -213,7 +207,6 @@ enum Peers {
     /// It is a listener's. The names that were awaited bound the table.
     Many {
         listener: Option<Handle>,
-        awaited: VecDeque<(Handle, Credit)>,
         known: HashMap<Ends, Handle>,
         /// The association of the last datagram: as a rule the next belongs to it too. It may have
         /// ended.
@@ -244,7 +237,7 @@ impl<M: Message> Udp<M> {
             registry,
             lane,
             pool,
-            names: Mirror::default(),
+            names: Arrivals::new(),
             sockets: Names::default(),
             due: Vec::new(),
             done: Vec::new(),
@@ -330,9 +323,7 @@ impl<M: Message> Udp<M> {
 
     /// Returns whether there is an association with the peer.
     pub(crate) fn knows(&self, remote: SocketAddr) -> bool {
-        let is_it =
-            |named: &Named| matches!(named, Named::Open(open) if open.ends.remote == remote);
-        self.names.iter().any(|(_, named)| is_it(named))
+        self.names.iter().any(|(_, open)| open.ends.remote == remote)
     }
 
     fn mark(&mut self, socket: Handle) {
@@ -346,7 +337,7 @@ impl<M: Message> Udp<M> {
     /// Returns the open association `name`, if a request for it is valid.
     fn association(&mut self, cx: &Context, name: Handle) -> Option<&mut Association> {
         match self.names.get_mut(name) {
-            Some(Named::Open(association)) if !association.closing => Some(association),
+            Some(association) if !association.closing => Some(association),
             _ => {
                 cx.dropped(self.network.name(), "no such association");
                 None
@@ -399,7 +390,7 @@ impl<M: Message> Udp<M> {
         association: Handle,
         out: &mut dyn Outlet<Self>,
     ) {
-        if !matches!(self.names.get(association), Some(Named::Open(open)) if open.heard) {
+        if !self.names.get(association).is_some_and(|open| open.heard) {
             return self.end(association, Ended::Unreachable, out);
         }
         if let Some(socket) = self.sockets.get_mut(name) {
@@ -409,49 +400,43 @@ impl<M: Message> Udp<M> {
     }
 
     fn close(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
+        if !self.names.lives(name) {
+            return cx.dropped(self.network.name(), "close: that name is over");
+        }
         match self.names.get_mut(name) {
-            Some(Named::Open(association)) if association.closing => {
+            Some(association) if association.closing => {
                 cx.dropped(self.network.name(), "close: it was asked before");
             }
             // What was sent before still leaves: the end waits for it.
-            Some(Named::Open(association)) if association.down != SEND_ROOM => {
-                association.closing = true
-            }
-            Some(Named::Open(_) | Named::Awaited(_)) => self.end(name, Ended::Finished, out),
-            Some(Named::Listener(socket)) => {
-                let socket = *socket;
-                self.unlisten(name, socket, out);
-            }
-            None => cx.dropped(self.network.name(), "close: that name is over"),
+            Some(association) if association.down != SEND_ROOM => association.closing = true,
+            _ => self.end(name, Ended::Finished, out),
         }
     }
 
-    /// Ends an association, or a name that waits to be one.
+    /// Ends a name. Peers that have arrived at a listener keep their associations.
     fn end(&mut self, name: Handle, why: Ended, out: &mut dyn Outlet<Self>) {
-        match self.names.remove(name) {
-            Some(Named::Open(association)) => {
-                if let Some(socket) = self.sockets.get_mut(association.socket) {
-                    match &mut socket.peers {
-                        Peers::One(_) => {
-                            let local = Some(socket.local);
-                            self.connected.remove(&Ends { local, ..association.ends });
-                            drop(self.sockets.forget(association.socket));
-                        }
-                        Peers::Many { known, .. } => {
-                            known.remove(&association.ends);
-                            self.leave(association.socket);
-                        }
+        if let Some(association) = self.names.get(name) {
+            let (socket, ends) = (association.socket, association.ends);
+            if let Some(there) = self.sockets.get_mut(socket) {
+                match &mut there.peers {
+                    Peers::One(_) => {
+                        let local = Some(there.local);
+                        self.connected.remove(&Ends { local, ..ends });
+                        drop(self.sockets.forget(socket));
+                    }
+                    Peers::Many { known, .. } => {
+                        known.remove(&ends);
+                        self.leave(socket);
                     }
                 }
             }
-            Some(Named::Awaited(socket)) => {
-                if let Some(Peers::Many { awaited, .. }) = self.peers(socket) {
-                    awaited.retain(|(waits, _)| *waits != name);
-                }
+        } else if let Some(socket) = self.names.listener(name).copied() {
+            if let Some(Peers::Many { listener, .. }) = self.peers(socket) {
+                *listener = None;
             }
-            _ => unreachable!("only an association that lives ends"),
+            self.leave(socket);
         }
-        out.indicate(DatagramsIndication::Ended { name, why });
+        self.names.end(name, why).for_each(|word| out.indicate(word));
     }
 
     fn peers(&mut self, socket: Handle) -> Option<&mut Peers> {
@@ -491,7 +476,8 @@ impl<M: Message> Protocol for Udp<M> {
         match request {
             DatagramsRequest::Listen { listener, local } => self.listen(listener, local, out),
             DatagramsRequest::Await { listener, association, credit } => {
-                self.expect(listener, association, credit, out);
+                let refused = self.names.expect(listener, association, credit);
+                refused.into_iter().for_each(|word| out.indicate(word));
             }
             DatagramsRequest::Open { association, remote, local, credit } => {
                 self.open(association, remote, local, credit, out)
@@ -553,7 +539,7 @@ impl<M: Message> Protocol for Udp<M> {
     }
 
     fn ask(&self, about: Handle, question: &mut Question<'_>, _below: &dyn Ask<Readiness>) {
-        if let Some(Named::Open(open)) = self.names.get(about) {
+        if let Some(open) = self.names.get(about) {
             question
                 .answer::<Longest>(|_| Some(LONGEST))
                 .answer::<Peer>(|_| Some(open.ends.remote.into()));

@@ -6,13 +6,13 @@ use std::mem;
 
 use rustix::io::Errno;
 use stackwright_contract::services::{Credit, DatagramsIndication, MessageProperties};
-use stackwright_contract::{Context, Handle, Mirror, Outlet};
+use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::coalesced::{Coalesced, Spent};
 use super::fill::{Came, fill};
 use super::{
-    ALONE, BLOCKS, Ends, LENT_MOST, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less,
+    ALONE, Associations, BLOCKS, Ends, LENT_MOST, Peers, RECEIVE_TURN, Socket, Udp, connect, less,
 };
 
 impl<M: Message> Udp<M> {
@@ -109,7 +109,7 @@ impl<M: Message> Socket<M> {
         &mut self,
         cx: &Context,
         itself: Handle,
-        names: &mut Mirror<Named>,
+        names: &mut Associations,
         pool: &Pool<M>,
         out: &mut dyn Outlet<Udp<M>>,
     ) -> bool {
@@ -168,23 +168,21 @@ impl<M: Message> Socket<M> {
         cx: &Context,
         itself: Handle,
         coalesced: &mut Coalesced<M>,
-        names: &mut Mirror<Named>,
+        names: &mut Associations,
         pool: &Pool<M>,
         out: &mut dyn Outlet<Udp<M>>,
     ) -> bool {
         let open = match self.recipient(itself, coalesced.from, coalesced.to, names, out) {
             Err(reason) => Err(reason),
             Ok(association) => match names.get_mut(association) {
-                Some(Named::Open(open)) if open.closing => {
+                Some(open) if open.closing => {
                     Err("a datagram for an association that is being closed")
                 }
-                Some(Named::Open(open))
-                    if coalesced.from.is_some_and(|from| from != open.ends.remote) =>
-                {
+                Some(open) if coalesced.from.is_some_and(|from| from != open.ends.remote) => {
                     Err("a datagram of somebody else, from before the socket was connected")
                 }
-                Some(Named::Open(open)) => Ok((association, open)),
-                _ => unreachable!("a socket forgets an association when it ends"),
+                Some(open) => Ok((association, open)),
+                None => unreachable!("a socket forgets an association when it ends"),
             },
         };
         match open {

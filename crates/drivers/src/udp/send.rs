@@ -13,7 +13,7 @@ use stackwright_wire::{Message, Pool};
 
 use super::burst::{Burst, Waiting};
 use super::source::Source;
-use super::{Ends, LONGEST, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less};
+use super::{Ends, LONGEST, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less};
 use crate::readiness::token;
 use crate::registry::Registry;
 
@@ -42,7 +42,7 @@ impl<M: Message> Udp<M> {
         let (mut share, mut into) = (SEND_TURN, None);
         while socket.writable && share.messages > 0 && share.octets > 0 {
             let Some(first) = socket.queue.front() else { break };
-            let Some(Named::Open(open)) = names.get_mut(first.association) else {
+            let Some(open) = names.get_mut(first.association) else {
                 unreachable!("an association ends when all that was sent has left")
             };
             let most = socket.segmentation.most(first.segment_size, cx.now());
@@ -101,7 +101,7 @@ impl<M: Message> Udp<M> {
     fn give_back(&mut self, out: &mut dyn Outlet<Self>) {
         let mut left = mem::take(&mut self.left);
         for association in left.drain(..) {
-            let Some(Named::Open(open)) = self.names.get_mut(association) else { continue };
+            let Some(open) = self.names.get_mut(association) else { continue };
             let credit = mem::take(&mut open.left);
             open.down += credit;
             if !open.closing {

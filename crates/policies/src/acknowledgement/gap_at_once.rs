@@ -3,10 +3,10 @@
 use core::ops::Range;
 
 use stackwright_contract::Instant;
-use stackwright_transport::Receipts;
 use stackwright_transport::rules::{Component, Facts, Property};
-use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{Report, ReportRequest, UnitHeader, View};
+use stackwright_transport::slots::{self, Acknowledgement};
+use stackwright_transport::words::{Report, UnitHeader, View};
+use stackwright_transport::{Receipts, wraps};
 
 /// Reports new gaps as soon as they show, once (XSTP's USTAT, XTP's FASTNAK); another policy
 /// reports everything else.
@@ -34,11 +34,9 @@ impl<A> GapAtOnce<A> {
     }
 }
 
-impl<A: Acknowledgement> Acknowledgement for GapAtOnce<A> {
-    fn on_begun(&mut self, names_ranges: bool) {
-        self.other.on_begun(names_ranges);
-    }
+wraps! { GapAtOnce<A>: other }
 
+impl<A: Acknowledgement> slots::WrapsAcknowledgement for GapAtOnce<A> {
     fn on_received(
         &mut self,
         view: &View,
@@ -52,29 +50,8 @@ impl<A: Acknowledgement> Acknowledgement for GapAtOnce<A> {
         self.other.on_received(view, unit, octets, gap);
     }
 
-    fn on_again(&mut self, view: &View, span: &Range<u64>) {
-        self.other.on_again(view, span);
-    }
-
-    fn on_refused(&mut self, view: &View, receipts: &Receipts) {
-        self.other.on_refused(view, receipts);
-    }
-
-    fn on_inquiry(&mut self, view: &View, question: ReportRequest) {
-        self.other.on_inquiry(view, question);
-    }
-
-    fn on_room(&mut self, view: &View, receipts: &Receipts) {
-        self.other.on_room(view, receipts);
-    }
-
-    fn on_moved(&mut self, view: &View, receipts: &Receipts) {
-        self.other.on_moved(view, receipts);
-    }
-
-    fn hurry(&mut self, view: &View) {
-        self.other.hurry(view);
-    }
+    /// Not passed on: with it, each question in the middle of a window is answered once more.
+    fn on_taken(&mut self, _: &View) {}
 
     fn report(&self, view: &View, receipts: &Receipts, room: usize, into: &mut Report) -> bool {
         if self.other.report(view, receipts, room, into) {

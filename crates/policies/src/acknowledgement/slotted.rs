@@ -3,10 +3,10 @@
 use core::ops::Range;
 
 use stackwright_contract::Instant;
-use stackwright_transport::Receipts;
 use stackwright_transport::rules::{Component, Facts, Property};
-use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{Nanoseconds, Report, ReportRequest, UnitHeader, View};
+use stackwright_transport::slots::{self, Acknowledgement};
+use stackwright_transport::words::{Nanoseconds, Report, UnitHeader, View};
+use stackwright_transport::{Receipts, wraps};
 
 /// Reports a new gap once, after a random wait (XTP's *slotting*), unless it was filled meanwhile
 /// or another receiver has reported it (*damping*): of many receivers that miss the same, few ask
@@ -72,11 +72,9 @@ fn is_covered(receipts: &Receipts, gap: &Range<u64>, reported: &[Range<u64>]) ->
     })
 }
 
-impl<A: Acknowledgement> Acknowledgement for Slotted<A> {
-    fn on_begun(&mut self, names_ranges: bool) {
-        self.other.on_begun(names_ranges);
-    }
+wraps! { Slotted<A>: other }
 
+impl<A: Acknowledgement> slots::WrapsAcknowledgement for Slotted<A> {
     fn on_received(
         &mut self,
         view: &View,
@@ -94,18 +92,6 @@ impl<A: Acknowledgement> Acknowledgement for Slotted<A> {
         self.other.on_received(view, unit, octets, gap);
     }
 
-    fn on_again(&mut self, view: &View, span: &Range<u64>) {
-        self.other.on_again(view, span);
-    }
-
-    fn on_refused(&mut self, view: &View, receipts: &Receipts) {
-        self.other.on_refused(view, receipts);
-    }
-
-    fn on_inquiry(&mut self, view: &View, question: ReportRequest) {
-        self.other.on_inquiry(view, question);
-    }
-
     fn on_taken(&mut self, view: &View) {
         self.on_progress(view);
         self.other.on_taken(view);
@@ -116,18 +102,6 @@ impl<A: Acknowledgement> Acknowledgement for Slotted<A> {
             self.gap = None;
         }
         self.other.on_overheard(view, receipts, report);
-    }
-
-    fn on_room(&mut self, view: &View, receipts: &Receipts) {
-        self.other.on_room(view, receipts);
-    }
-
-    fn on_moved(&mut self, view: &View, receipts: &Receipts) {
-        self.other.on_moved(view, receipts);
-    }
-
-    fn hurry(&mut self, view: &View) {
-        self.other.hurry(view);
     }
 
     fn report(&self, view: &View, receipts: &Receipts, room: usize, into: &mut Report) -> bool {

@@ -34,66 +34,37 @@ pub enum OneOf {
     Own(Box<dyn Congestion>),
 }
 
-macro_rules! each {
-    ($this:ident, $policy:ident => $answer:expr) => {
-        match $this {
-            OneOf::Aimd($policy) => $answer,
-            OneOf::NewReno($policy) => $answer,
-            OneOf::Cubic($policy) => $answer,
-            OneOf::Bbr($policy) => $answer,
-            OneOf::Own($policy) => $answer,
+/// Delegates methods to the judge that was chosen.
+macro_rules! delegate {
+    ($(
+        $(#[$inline:meta])? $this:ident: $Me:ty => fn $f:ident($($a:ident: $t:ty),*) $(-> $r:ty)?;
+    )*) => { $(
+        $(#[$inline])?
+        fn $f($this: $Me $(, $a: $t)*) $(-> $r)? {
+            match $this {
+                OneOf::Aimd(policy) => policy.$f($($a),*),
+                OneOf::NewReno(policy) => policy.$f($($a),*),
+                OneOf::Cubic(policy) => policy.$f($($a),*),
+                OneOf::Bbr(policy) => policy.$f($($a),*),
+                OneOf::Own(policy) => policy.$f($($a),*),
+            }
         }
-    };
+    )* };
 }
 
 impl Congestion for OneOf {
-    #[inline]
-    fn window(&self) -> u64 {
-        each!(self, policy => policy.window())
-    }
-
-    #[inline]
-    fn on_sent(&mut self, view: &View) {
-        each!(self, policy => policy.on_sent(view));
-    }
-
-    #[inline]
-    fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) {
-        each!(self, policy => policy.on_acknowledged(view, acknowledged));
-    }
-
-    fn on_lost(&mut self, view: &View, octets: u64) {
-        each!(self, policy => policy.on_lost(view, octets));
-    }
-
-    fn on_marked(&mut self, view: &View, packets: u32) {
-        each!(self, policy => policy.on_marked(view, packets));
-    }
-
-    fn on_marks_refuted(&mut self, view: &View, window: u64) {
-        each!(self, policy => policy.on_marks_refuted(view, window));
-    }
-
-    #[inline]
-    fn heeds_marks(&self) -> bool {
-        each!(self, policy => policy.heeds_marks())
-    }
-
-    fn on_opened(&mut self, view: &View, opening: &Opening) {
-        each!(self, policy => policy.on_opened(view, opening));
-    }
-
-    fn on_timeout(&mut self, view: &View) {
-        each!(self, policy => policy.on_timeout(view));
-    }
-
-    fn on_spurious(&mut self, view: &View) {
-        each!(self, policy => policy.on_spurious(view));
-    }
-
-    #[inline]
-    fn pace(&self) -> Option<NonZeroU64> {
-        each!(self, policy => policy.pace())
+    delegate! {
+        #[inline] self: &Self => fn window() -> u64;
+        #[inline] self: &mut Self => fn on_sent(view: &View);
+        #[inline] self: &mut Self => fn on_acknowledged(view: &View, acknowledged: &Acknowledged);
+        self: &mut Self => fn on_lost(view: &View, octets: u64);
+        self: &mut Self => fn on_marked(view: &View, packets: u32);
+        self: &mut Self => fn on_marks_refuted(view: &View, window: u64);
+        #[inline] self: &Self => fn heeds_marks() -> bool;
+        self: &mut Self => fn on_opened(view: &View, opening: &Opening);
+        self: &mut Self => fn on_timeout(view: &View);
+        self: &mut Self => fn on_spurious(view: &View);
+        #[inline] self: &Self => fn pace() -> Option<NonZeroU64>;
     }
 }
 

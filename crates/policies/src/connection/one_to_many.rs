@@ -71,6 +71,9 @@ enum State {
 }
 
 impl OneToMany {
+    /// What the peer misses is not sent again: the group has gone on without it.
+    pub const BEHIND: Signals = Signals::own(0);
+
     /// Lets a receiver end after `patience` nanoseconds without a packet.
     pub const fn new(patience: Nanoseconds) -> Self {
         OneToMany {
@@ -175,7 +178,7 @@ impl Connection for OneToMany {
             State::Sending => {
                 self.heard = view.now;
                 self.joins |= signals.has(Signals::OPEN);
-                self.misses |= signals.has(Signals::BEHIND);
+                self.misses |= signals.has(Self::BEHIND);
                 Ok(())
             }
             State::Idle | State::Joining(..) | State::Receiving => {
@@ -208,7 +211,7 @@ impl Connection for OneToMany {
                 Signals::OPEN
                     .when(view.settled_upto == self.first)
                     .with(Signals::ACCEPT.when(self.joins))
-                    .with(Signals::BEHIND.when(self.tells_behind(view)))
+                    .with(Self::BEHIND.when(self.tells_behind(view)))
                     .with(Signals::FINISH.when(is_last))
                     .with(over.when(self.is_over(view)))
             }
@@ -244,7 +247,7 @@ impl Connection for OneToMany {
         if signals.has(Signals::ACCEPT) {
             self.joins = false;
         }
-        if signals.has(Signals::BEHIND) {
+        if signals.has(Self::BEHIND) {
             (self.misses, self.told_at) = (false, again(0));
         }
         if signals.has(Signals::OPEN) {

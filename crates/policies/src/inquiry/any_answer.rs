@@ -1,9 +1,9 @@
 //! Inquiries to many, of which answers are often lost.
 
-use stackwright_contract::Instant;
 use stackwright_transport::rules::{Component, Facts};
-use stackwright_transport::slots::Inquiry;
-use stackwright_transport::words::{Nanoseconds, Occasion, View};
+use stackwright_transport::slots::{self, Inquiry};
+use stackwright_transport::words::{Nanoseconds, View};
+use stackwright_transport::wraps;
 
 /// Asks as another policy does, and takes an answer to any inquiry for one to the newest. Of a
 /// group, the newest is seldom answered: each member's answer has to arrive. Where members answer
@@ -29,31 +29,9 @@ impl<I> AnyAnswer<I> {
     }
 }
 
-impl<I: Inquiry> Inquiry for AnyAnswer<I> {
-    fn due(&self, view: &View, occasion: Occasion) -> bool {
-        self.other.due(view, occasion)
-    }
+wraps! { AnyAnswer<I>: other }
 
-    fn awaits_taking(&self, view: &View, occasion: Occasion) -> bool {
-        self.other.awaits_taking(view, occasion)
-    }
-
-    fn heeds_last(&self) -> bool {
-        self.other.heeds_last()
-    }
-
-    fn heeds_sent(&self) -> bool {
-        self.other.heeds_sent()
-    }
-
-    fn on_time(&mut self, view: &View, heard: Instant) {
-        self.other.on_time(view, heard);
-    }
-
-    fn on_sent(&mut self, view: &View) {
-        self.other.on_sent(view);
-    }
-
+impl<I: Inquiry> slots::WrapsInquiry for AnyAnswer<I> {
     fn on_asked(&mut self, view: &View, number: u32) {
         self.latest = number;
         self.other.on_asked(view, number);
@@ -61,22 +39,6 @@ impl<I: Inquiry> Inquiry for AnyAnswer<I> {
 
     fn on_answer(&mut self, view: &View, _: u32, took: Nanoseconds) {
         self.other.on_answer(view, self.latest, took);
-    }
-
-    fn believes(&self, number: u32) -> bool {
-        self.other.believes(number)
-    }
-
-    fn holds(&self, view: &View) -> bool {
-        self.other.holds(view)
-    }
-
-    fn gives_up(&self) -> bool {
-        self.other.gives_up()
-    }
-
-    fn deadline(&self, view: &View) -> Instant {
-        self.other.deadline(view)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use stackwright_contract::Instant;
 use stackwright_transport::rules::{Component, Facts};
-use stackwright_transport::slots::Inquiry;
+use stackwright_transport::slots::{self, Inquiry};
 use stackwright_transport::words::{Nanoseconds, Occasion, View};
+use stackwright_transport::wraps;
 
 /// How many times the wait for an answer is doubled, at most.
 const DOUBLED_MOST: u32 = 6;
@@ -65,21 +66,11 @@ impl<I> KeepAlive<I> {
     }
 }
 
-impl<I: Inquiry> Inquiry for KeepAlive<I> {
+wraps! { KeepAlive<I>: other }
+
+impl<I: Inquiry> slots::WrapsInquiry for KeepAlive<I> {
     fn due(&self, view: &View, occasion: Occasion) -> bool {
         self.is_due && Self::rests(view) || self.other.due(view, occasion)
-    }
-
-    fn awaits_taking(&self, view: &View, occasion: Occasion) -> bool {
-        self.other.awaits_taking(view, occasion)
-    }
-
-    fn heeds_last(&self) -> bool {
-        self.other.heeds_last()
-    }
-
-    fn heeds_sent(&self) -> bool {
-        self.other.heeds_sent()
     }
 
     fn on_time(&mut self, view: &View, heard: Instant) {
@@ -115,18 +106,10 @@ impl<I: Inquiry> Inquiry for KeepAlive<I> {
         }
     }
 
-    fn believes(&self, number: u32) -> bool {
-        self.other.believes(number)
-    }
-
     fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) {
         self.other.on_answer(view, number, took);
         (self.since, self.is_due, self.answered) = (None, false, view.now);
         self.at = view.now.later(self.every);
-    }
-
-    fn holds(&self, view: &View) -> bool {
-        self.other.holds(view)
     }
 
     fn gives_up(&self) -> bool {

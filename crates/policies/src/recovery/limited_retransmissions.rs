@@ -1,8 +1,7 @@
 //! An end to retransmission.
 
-use stackwright_transport::component;
-use stackwright_transport::slots::{Recovery, Suspect, Suspects};
-use stackwright_transport::words::{Nanoseconds, Opening, Report, View};
+use stackwright_transport::slots::{self, Recovery};
+use stackwright_transport::{component, wraps};
 
 use super::{RackTlp, SelectiveRepeat};
 
@@ -16,7 +15,7 @@ use super::{RackTlp, SelectiveRepeat};
 ///
 /// ```
 /// use stackwright_policies::recovery::{LimitedRetransmissions, SelectiveRepeat};
-/// use stackwright_transport::slots::Recovery;
+/// use stackwright_transport::slots::{self, Recovery};
 /// let recovery = LimitedRetransmissions::new(SelectiveRepeat::new(), 3);
 /// assert_eq!(recovery.resends(), Some(3));
 /// ```
@@ -34,53 +33,11 @@ impl<R> LimitedRetransmissions<R> {
     }
 }
 
-impl<R: Recovery> Recovery for LimitedRetransmissions<R> {
+wraps! { LimitedRetransmissions<R>: other }
+
+impl<R: Recovery> slots::WrapsRecovery for LimitedRetransmissions<R> {
     fn resends(&self) -> Option<u16> {
         Some(self.resends)
-    }
-
-    fn on_opened(&mut self, opening: &Opening) {
-        self.other.on_opened(opening);
-    }
-
-    fn on_lost(&mut self, view: &View) {
-        self.other.on_lost(view);
-    }
-
-    fn on_reordered(&mut self, view: &View, was_lost: bool, by: Nanoseconds) {
-        self.other.on_reordered(view, was_lost, by);
-    }
-
-    fn keeps(&self) -> bool {
-        self.other.keeps()
-    }
-
-    fn suspects(&self, view: &View, report: &Report) -> Suspects {
-        self.other.suspects(view, report)
-    }
-
-    fn is_lost(&self, view: &View, suspect: &Suspect, report: &Report) -> bool {
-        self.other.is_lost(view, suspect, report)
-    }
-
-    fn tolerance(&self) -> Option<u64> {
-        self.other.tolerance()
-    }
-
-    fn lag(&self, view: &View) -> Option<Nanoseconds> {
-        self.other.lag(view)
-    }
-
-    fn patience(&self, view: &View) -> Option<Nanoseconds> {
-        self.other.patience(view)
-    }
-
-    fn probes_after(&self, view: &View) -> Option<Nanoseconds> {
-        self.other.probes_after(view)
-    }
-
-    fn dead_after(&self, view: &View, timeouts: u32) -> Option<Nanoseconds> {
-        self.other.dead_after(view, timeouts)
     }
 }
 

@@ -10,7 +10,7 @@ use stackwright_role::{
 };
 use stackwright_wire::Message;
 
-use crate::stop_and_wait::{receiver, sender};
+use stackwright_generated::contract::stop_and_wait::{receiver, sender};
 
 /// The message that is in flight, for the sender to send again.
 pub(crate) struct Kept<M>(Option<M>);

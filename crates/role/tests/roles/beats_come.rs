@@ -9,8 +9,8 @@ use stackwright_role::{RoleIndication, RoleLayer, RoleRequest};
 use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, World};
 use stackwright_wire::SingleBuffer;
 
-use crate::beats::{receiver, sender};
 use crate::talker::{CLIENT, ROOM, SERVER};
+use stackwright_generated::contract::beats::{receiver, sender};
 
 type M = SingleBuffer;
 type Stack<P> = Over<RoleLayer<M, P, fn() -> P>, SimulatedDatagrams<M>>;

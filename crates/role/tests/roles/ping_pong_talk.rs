@@ -9,8 +9,8 @@ use stackwright_role::{RoleIndication, RoleLayer, RoleRequest};
 use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, World};
 use stackwright_wire::SingleBuffer;
 
-use crate::ping_pong::peer::{Input, Output, Part};
 use crate::talker::{CLIENT, ROOM, SERVER};
+use stackwright_generated::contract::ping_pong::peer::{Input, Output, Part};
 
 type M = SingleBuffer;
 type Peers = RoleLayer<M, Part<()>, fn() -> Part<()>>;

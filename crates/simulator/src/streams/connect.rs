@@ -6,7 +6,7 @@ use stackwright_contract::services::Ended;
 use stackwright_contract::{Context, Duration, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
-use super::{End, Flow, Named, Receiving, Sending, SimulatedStreams, Stage};
+use super::{End, Flow, Receiving, Sending, SimulatedStreams, Stage};
 use crate::SegmentWord;
 
 /// How long an attempt waits for an answer: what Linux does by default.
@@ -39,10 +39,10 @@ impl<M: Message> SimulatedStreams<M> {
                 };
                 self.flows.insert(end, flow);
                 self.timers.insert((expires, end));
-                self.names.insert(name, Named::Flow(end));
+                self.names.open(name, end);
                 out.request(end.segment(SegmentWord::Ask { window: self.habits.buffer }));
             }
-            Err(why) => self.last_word(name, why, out),
+            Err(why) => self.refuse(name, why, out),
         }
     }
 

@@ -3,18 +3,16 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use stackwright_contract::services::{Ended, StreamsIndication};
+use stackwright_contract::services::{Credit, Ended, StreamsIndication};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
-use super::{By, End, Flow, NAME, Named, Receiving, Sending, SimulatedStreams, Stage, opened};
+use super::{By, End, Flow, NAME, Receiving, Sending, SimulatedStreams, Stage, opened};
 use crate::SegmentWord;
 
 #[derive(Debug)]
 pub(super) struct Listening {
     pub(super) port: u16,
-    /// Names that wait for arrivals, with the initial credit upward.
-    pub(super) awaited: VecDeque<(Handle, usize)>,
     /// Arrivals that wait for names.
     pub(super) nameless: VecDeque<End>,
 }
@@ -30,15 +28,11 @@ impl<M: Message> SimulatedStreams<M> {
         self.ledger.given(name);
         match self.place(cx, local) {
             Some(local) => {
-                let listening = Listening {
-                    port: local.port(),
-                    awaited: VecDeque::new(),
-                    nameless: VecDeque::new(),
-                };
-                self.names.insert(name, Named::Listener(listening));
+                let listening = Listening { port: local.port(), nameless: VecDeque::new() };
+                self.names.listen(name, listening);
                 out.indicate(StreamsIndication::Listening { listener: name, local: local.into() });
             }
-            None => self.last_word(name, Ended::Unavailable, out),
+            None => self.refuse(name, Ended::Unavailable, out),
         }
     }
 
@@ -55,9 +49,7 @@ impl<M: Message> SimulatedStreams<M> {
     }
 
     pub(super) fn listener_at(&self, port: u16) -> Option<Handle> {
-        let listens =
-            |named: &Named| matches!(named, Named::Listener(listening) if listening.port == port);
-        self.names.iter().find(|(_, named)| listens(named)).map(|(name, _)| name)
+        self.names.listeners().find(|(_, at)| at.port == port).map(|(name, _)| name)
     }
 
     /// Lets the next arrival take the name `association`.
@@ -65,18 +57,16 @@ impl<M: Message> SimulatedStreams<M> {
         &mut self,
         listener: Handle,
         association: Handle,
-        credit: usize,
+        credit: Credit,
         out: &mut dyn Outlet<Self>,
     ) {
         self.ledger.given(association);
-        if !self.ledger.lives(listener) {
-            return self.last_word(association, Ended::Unlistened, out);
-        }
-        let Some(Named::Listener(listening)) = self.names.get_mut(listener) else {
-            panic!("{NAME}: an Await at {listener:?}, which is not a listener")
-        };
-        listening.awaited.push_back((association, credit));
-        self.names.insert(association, Named::Awaited { listener });
+        let refused = self.names.expect(listener, association, credit);
+        assert!(
+            refused.is_none() || !self.ledger.lives(listener),
+            "{NAME}: an Await at {listener:?}, which is not a listener"
+        );
+        refused.into_iter().for_each(|word| self.last_word(word, out));
         self.introduce(listener, out);
     }
 
@@ -84,16 +74,12 @@ impl<M: Message> SimulatedStreams<M> {
     /// a name.
     pub(super) fn asked(&mut self, end: End, window: usize, out: &mut dyn Outlet<Self>) {
         let listener = self.listener_at(end.local.port());
-        let listening = listener.and_then(|listener| match self.names.get_mut(listener) {
-            Some(Named::Listener(listening)) => Some((listener, listening)),
-            _ => None,
-        });
-        match listening {
-            Some((listener, listening))
-                if listening.nameless.len() < self.habits.backlog.max(1) =>
-            {
+        let Self { names, habits, .. } = self;
+        let has_room = |at: &&mut Listening| at.nameless.len() < habits.backlog.max(1);
+        let listening = listener.and_then(|name| names.listener_mut(name)).filter(has_room);
+        match listener.zip(listening) {
+            Some((listener, listening)) => {
                 listening.nameless.push_back(end);
-                let Self { habits, .. } = self;
                 let flow = Flow {
                     stage: Stage::Nameless { listener },
                     sending: Sending::new(habits.credit, window),
@@ -111,18 +97,15 @@ impl<M: Message> SimulatedStreams<M> {
 
     /// Gives names to arrivals, as long as there are both.
     fn introduce(&mut self, listener: Handle, out: &mut dyn Outlet<Self>) {
-        let Some(Named::Listener(listening)) = self.names.get_mut(listener) else { return };
-        if listening.awaited.is_empty() || listening.nameless.is_empty() {
-            return;
-        }
-        let pair = listening.awaited.pop_front().zip(listening.nameless.pop_front());
-        let ((association, credit), end) = pair.expect("seen above that neither is empty");
-        self.names.remove(association);
-        self.names.insert(association, Named::Flow(end));
+        let awaited = self.names.awaited(listener);
+        let listening = self.names.listener_mut(listener).filter(|_| awaited > 0);
+        let Some(end) = listening.and_then(|at| at.nameless.pop_front()) else { return };
+        let Some((association, credit)) = self.names.arrive(listener) else { return };
+        self.names.open(association, end);
         let flow = self.flows.get_mut(&end).expect("who waits for a name is there");
         flow.stage = Stage::Open { association };
-        if credit > 0 {
-            flow.receiving.give(credit);
+        if credit.octets > 0 {
+            flow.receiving.give(credit.octets);
         }
         self.due.insert(end);
         let has_ended = flow.receiving.has_ended();
@@ -132,20 +115,12 @@ impl<M: Message> SimulatedStreams<M> {
         }
     }
 
-    pub(super) fn unlisten(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
-        if !self.ledger.lives(name) {
-            return cx.dropped(NAME, "a word for a listener that is over");
-        }
-        let Some(Named::Listener(listening)) = self.names.get_mut(name) else {
-            panic!("{NAME}: a Close on {name:?}, which is not a listener")
-        };
-        let nameless = std::mem::take(&mut listening.nameless);
-        for (awaited, _) in std::mem::take(&mut listening.awaited) {
-            self.last_word(awaited, Ended::Unlistened, out);
-        }
-        for end in nameless {
+    pub(super) fn unlisten(&mut self, name: Handle, out: &mut dyn Outlet<Self>) {
+        let listening = self.names.listener_mut(name);
+        let nameless = listening.map(|at| std::mem::take(&mut at.nameless));
+        for end in nameless.into_iter().flatten() {
             self.end(end, Ended::Unlistened, By::Us(0), out);
         }
-        self.last_word(name, Ended::Unlistened, out);
+        self.end_name(name, Ended::Finished, out);
     }
 }

@@ -29,7 +29,7 @@ use stackwright_contract::services::{
     Code, Credit, Ended, Streams, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{
-    Context, Duration, Facts, Guarantees, Handle, Instant, Mirror, Outlet, PathLimits, Protocol,
+    Arrivals, Context, Duration, Facts, Guarantees, Handle, Instant, Outlet, PathLimits, Protocol,
 };
 use stackwright_wire::Message;
 
@@ -53,23 +53,12 @@ pub struct SimulatedStreams<M> {
     address: IpAddr,
     habits: Habits,
     ledger: Ledger,
-    names: Mirror<Named>,
+    names: Arrivals<Listening, End>,
     flows: BTreeMap<End, Flow<M>>,
     due: BTreeSet<End>,
     timers: BTreeSet<(Instant, End)>,
     held: Held,
     most_held: Held,
-}
-
-/// What a name denotes.
-#[derive(Debug)]
-enum Named {
-    Listener(Listening),
-    /// Waits for an arrival.
-    Awaited {
-        listener: Handle,
-    },
-    Flow(End),
 }
 
 /// One end of an association. Its number distinguishes it from an earlier one between the same
@@ -136,7 +125,7 @@ impl<M: Message> SimulatedStreams<M> {
             address,
             habits,
             ledger: Ledger::new(NAME),
-            names: Mirror::default(),
+            names: Arrivals::new(),
             flows: BTreeMap::new(),
             due: BTreeSet::new(),
             timers: BTreeSet::new(),
@@ -172,35 +161,34 @@ impl<M: Message> SimulatedStreams<M> {
             cx.dropped(NAME, "a word for an association that is over");
             return None;
         }
-        match self.names.get(name) {
-            Some(Named::Flow(end)) => {
-                let end = *end;
-                let flow =
-                    self.flows.get_mut(&end).expect("a name stands for a flow that is there");
-                if matches!(flow.stage, Stage::Closing { .. }) {
-                    cx.dropped(NAME, "a word for an association that was closed");
-                    return None;
-                }
-                Some((end, flow))
-            }
-            Some(Named::Awaited { .. }) => {
-                assert!(
-                    word != "Send",
-                    "{NAME}: a Send on {name:?} keeps within the room: it is not open yet"
-                );
-                panic!(
-                    "{NAME}: a {word} on {name:?} comes after Opened: nobody has arrived there yet"
-                )
-            }
-            Some(Named::Listener(_)) => panic!("{NAME}: a {word} on {name:?}, which is a listener"),
-            None => unreachable!("a living name stands for something"),
+        let Some(end) = self.names.get(name).copied() else {
+            let listens = self.names.listener(name).is_some();
+            assert!(!listens, "{NAME}: a {word} on {name:?}, which is a listener");
+            assert!(
+                word != "Send",
+                "{NAME}: a Send on {name:?} keeps within the room: it is not open yet"
+            );
+            panic!("{NAME}: a {word} on {name:?} comes after Opened: nobody has arrived there yet")
+        };
+        let flow = self.flows.get_mut(&end).expect("a name stands for a flow that is there");
+        if matches!(flow.stage, Stage::Closing { .. }) {
+            cx.dropped(NAME, "a word for an association that was closed");
+            return None;
         }
+        Some((end, flow))
     }
 
-    fn last_word(&mut self, name: Handle, why: Ended, out: &mut dyn Outlet<Self>) {
-        self.ledger.ended(name);
-        self.names.remove(name);
-        out.indicate(StreamsIndication::Ended { name, why });
+    fn refuse(&mut self, name: Handle, why: Ended, out: &mut dyn Outlet<Self>) {
+        self.last_word(StreamsIndication::Ended { name, why }, out);
+    }
+
+    fn end_name(&mut self, name: Handle, why: Ended, out: &mut dyn Outlet<Self>) {
+        self.names.end(name, why).for_each(|word| self.last_word(word, out));
+    }
+
+    fn last_word(&mut self, word: StreamsIndication<M>, out: &mut dyn Outlet<Self>) {
+        self.ledger.ended(word.name());
+        out.indicate(word);
     }
 
     /// Ends an association here and, if this side caused it and it is not a clean end, at the peer.
@@ -218,11 +206,11 @@ impl<M: Message> SimulatedStreams<M> {
         match flow.stage {
             Stage::Asked { association, expires } | Stage::Closing { association, expires } => {
                 self.timers.remove(&(expires, end));
-                self.last_word(association, why, out);
+                self.end_name(association, why, out);
             }
-            Stage::Open { association } => self.last_word(association, why, out),
+            Stage::Open { association } => self.end_name(association, why, out),
             Stage::Nameless { listener } => {
-                if let Some(Named::Listener(listening)) = self.names.get_mut(listener) {
+                if let Some(listening) = self.names.listener_mut(listener) {
                     listening.nameless.retain(|waits| *waits != end);
                 }
             }
@@ -241,41 +229,33 @@ impl<M: Message> SimulatedStreams<M> {
         if !self.ledger.lives(name) {
             return cx.dropped(NAME, "a word for an association that is over");
         }
+        let listens = self.names.listener(name).is_some();
+        assert!(!listens, "{NAME}: an Abort on {name:?}, which is a listener: Close ends it");
         match self.names.get(name) {
-            Some(Named::Flow(end)) => self.end(*end, why, By::Us(code), out),
-            Some(Named::Awaited { listener }) => {
-                let listener = *listener;
-                if let Some(Named::Listener(listening)) = self.names.get_mut(listener) {
-                    listening.awaited.retain(|(waits, _)| *waits != name);
-                }
-                self.last_word(name, why, out);
-            }
-            _ => panic!("{NAME}: an Abort on {name:?}, which is a listener: Close ends it"),
+            Some(end) => self.end(*end, why, By::Us(code), out),
+            None => self.end_name(name, why, out),
         }
     }
 
     /// Closes a name gracefully; what is not open yet ends at once.
     fn close(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
-        match self.names.get(name) {
-            Some(Named::Listener(_)) => return self.unlisten(cx, name, out),
-            Some(Named::Flow(end)) => {
-                let end = *end;
-                let flow =
-                    self.flows.get_mut(&end).expect("a name stands for a flow that is there");
-                match flow.stage {
-                    Stage::Open { association } => {
-                        let expires = cx.now() + CLOSE_TIMEOUT;
-                        flow.stage = Stage::Closing { association, expires };
-                        flow.sending.finish();
-                        self.timers.insert((expires, end));
-                        self.due.insert(end);
-                        return;
-                    }
-                    Stage::Closing { .. } => return cx.dropped(NAME, "a second Close"),
-                    Stage::Asked { .. } | Stage::Nameless { .. } => {}
+        if self.names.listener(name).is_some() {
+            return self.unlisten(name, out);
+        }
+        if let Some(end) = self.names.get(name).copied() {
+            let flow = self.flows.get_mut(&end).expect("a name stands for a flow that is there");
+            match flow.stage {
+                Stage::Open { association } => {
+                    let expires = cx.now() + CLOSE_TIMEOUT;
+                    flow.stage = Stage::Closing { association, expires };
+                    flow.sending.finish();
+                    self.timers.insert((expires, end));
+                    self.due.insert(end);
+                    return;
                 }
+                Stage::Closing { .. } => return cx.dropped(NAME, "a second Close"),
+                Stage::Asked { .. } | Stage::Nameless { .. } => {}
             }
-            _ => {}
         }
         self.abort(cx, name, Ended::Finished, 0, out);
     }
@@ -473,11 +453,7 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
     ) {
         match request {
             StreamsRequest::Listen { listener, local } => self.listen(cx, listener, local, out),
-            StreamsRequest::Await {
-                listener,
-                association,
-                credit: Credit { octets: credit, .. },
-            } => {
+            StreamsRequest::Await { listener, association, credit } => {
                 self.expect(listener, association, credit, out);
             }
             StreamsRequest::Close { name } => self.close(cx, name, out),
@@ -567,7 +543,7 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
     }
 
     fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Segments<M>>) {
-        if let Some(Named::Flow(end)) = self.names.get(about) {
+        if let Some(end) = self.names.get(about) {
             question
                 .answer::<Longest>(|_| Some(usize::MAX))
                 .answer::<Peer>(|_| Some(end.remote.into()));

@@ -14,6 +14,9 @@ use crate::words::Report;
 /// burst waits in a longer queue, and in a colder cache.
 pub(super) const RUNS_MOST: usize = 2;
 
+/// The octets of the longest block of the pool that holds a packet of the engine's own.
+const BLOCK_MOST: usize = 4096;
+
 /// Memory that all associations of a transport share, so that an idle one has nearly none.
 #[derive(Debug)]
 pub struct Memory<M: Message> {
@@ -66,5 +69,16 @@ impl<M: Message> Memory<M> {
     /// Returns the octets of a block that holds several batches.
     pub(super) fn several_runs(&self) -> usize {
         self.blocks.octets() * RUNS_MOST
+    }
+
+    /// Makes the header that was written a packet of its own.
+    pub(super) fn packet(&self) -> M {
+        let (start, end) = (self.headroom, self.headroom + self.header.len());
+        // A long block for a short packet would be held as long as that waits.
+        let takes = (end..=BLOCK_MOST).contains(&self.pool.block());
+        let block = if takes { Some(self.pool.take()) } else { self.pool.again(end) };
+        let Some(mut block) = block else { return M::with_headroom(self.headroom, &self.header) };
+        block[start..end].copy_from_slice(&self.header);
+        M::from_block(block, start, end)
     }
 }

@@ -9,17 +9,21 @@
 //! | `batch.rs` | several leave together |
 //! | `in_place.rs` | several leave from a gapped buffer |
 //! | `timers.rs` | time has passed |
+//! | `clocks.rs` | the times from which timers run |
+//! | `questions.rs` | the numbers of inquiries |
 //! | `inbox.rs` | the application takes what has arrived |
 //! | `ends.rs` | it closes, gives up, or is over |
 //! | `moves.rs` | the address of a side has changed |
 //! | `memory.rs` | memory that associations share |
 
 mod batch;
+mod clocks;
 mod ends;
 mod in_place;
 mod inbox;
 mod memory;
 mod moves;
+mod questions;
 mod receive;
 mod report;
 mod send;
@@ -43,13 +47,11 @@ use crate::slots::{
     Format as _, Framing as _, Membership as _, Rate as _, Recovery as _, Rtt as _,
 };
 use crate::words::{Ending, Nanoseconds, Numbering, Opening, Terms, View};
+use clocks::Clocks;
 use inbox::Arrived;
 pub use memory::Memory;
+use questions::Questions;
 pub use receive::Delivery;
-
-/// The number of the last inquiries whose time of sending is kept: an answer that takes longer is
-/// no measurement of the path.
-const QUESTIONS: usize = 8;
 
 /// One association: its policies, and the state that every transport has and no policy replaces.
 pub struct Association<C: Configuration> {
@@ -59,25 +61,12 @@ pub struct Association<C: Configuration> {
     marks: Marks,
     /// Whether the peer's first number is known.
     begun: bool,
-    /// The number of the last inquiry; when each of the last ones was sent, if there was one; the
-    /// last one that was answered; the last one of the peer's.
-    asked: u32,
-    asked_at: Option<Box<[Instant; QUESTIONS]>>,
-    heard: u32,
-    answered: u32,
+    questions: Questions,
+    clocks: Clocks,
     /// The messages that the application has not taken, and the count of all numbers that were
     /// received and not taken.
     inbox: VecDeque<Arrived<C::Message>>,
     pending: u64,
-    /// Since when something is in flight and nothing was received from the peer.
-    quiet_since: Instant,
-    /// The number of timeouts since then.
-    timeouts: u32,
-    /// When something was last acknowledged, or sent while nothing was in flight.
-    moved: Instant,
-    /// When the first number that is not acknowledged last rose, or a timeout expired: the
-    /// retransmission timer runs from then.
-    timer_since: Instant,
     /// Whether a timeout expired, and was not found spurious.
     timed_out: bool,
     /// How long the newest packet took of those that are known to have arrived.
@@ -88,10 +77,6 @@ pub struct Association<C: Configuration> {
     closing: bool,
     /// How urgent it is among others.
     priority: u8,
-    /// When something was last sent or received.
-    stirred: Instant,
-    /// When a unit last left.
-    left_at: Instant,
     probe: Probe,
     /// Since when the peer's window has been shut, with nothing in flight.
     shut_since: Option<Instant>,
@@ -144,30 +129,22 @@ impl<C: Configuration> Association<C> {
     }
 
     fn holding(slots: Slots<C>, share: Share) -> Self {
-        let asked = slots.format.inquiries_behind();
+        let questions = Questions::behind(slots.format.inquiries_behind());
         let mut association = Association {
             sending: Sending::new(slots.format.numbering(), slots.format.first()),
             slots,
             receipts: Receipts::default(),
             marks: Marks::default(),
             begun: false,
-            asked,
-            asked_at: None,
-            heard: asked,
-            answered: asked,
+            questions,
+            clocks: Clocks::START,
             inbox: VecDeque::new(),
             pending: 0,
-            quiet_since: Instant::START,
-            timeouts: 0,
-            moved: Instant::START,
-            timer_since: Instant::START,
             timed_out: false,
             overtaker_took: 0,
             opening: None,
             closing: false,
             priority: MessageProperties::default().priority,
-            stirred: Instant::START,
-            left_at: Instant::START,
             probe: Probe::Ready,
             shut_since: None,
             used: None,
@@ -192,8 +169,8 @@ impl<C: Configuration> Association<C> {
             // If the application has nothing to take, nothing waits for it: pieces do not hold up
             // those that complete their message.
             pending: if self.inbox.is_empty() { 0 } else { self.pending },
-            asked: self.asked,
-            answered: self.answered,
+            asked: self.questions.asked,
+            answered: self.questions.answered,
             idle: self.sending.is_idle(),
             drained: self.sending.is_drained(),
         }

@@ -15,8 +15,8 @@ impl<C: Configuration> Association<C> {
     pub fn on_moved(&mut self, now: Instant, new: Option<NewPath<C>>) {
         self.sending.sent.lose_all();
         self.marks.doubt();
-        (self.quiet_since, self.moved, self.timer_since) = (now, now, now);
-        (self.timeouts, self.probe) = (0, Probe::Ready);
+        self.clocks.on_moved(now);
+        self.probe = Probe::Ready;
         if let Some(NewPath { slots, opening }) = new {
             (self.slots.rtt, self.slots.recovery) = (slots.rtt, slots.recovery);
             (self.slots.congestion, self.slots.rate) = (slots.congestion, slots.rate);

@@ -138,7 +138,7 @@ impl<C: Configuration> Association<C> {
         if let Some(opening) = self.slots.connection.take_opening() {
             self.on_opened(view, opening);
         }
-        if segment.signals.has(Signals::CHALLENGE.with(Signals::OVERHEARD)) {
+        if segment.signals.has(Signals::MOVED.with(Signals::OVERHEARD)) {
             self.on_rare(view, segment.signals, &memory.heard);
         }
         if let Some(credit) = segment.credit {
@@ -172,7 +172,7 @@ impl<C: Configuration> Association<C> {
         // It is about what came with it, too. Before the peer's first number is known, there is
         // nothing to answer: the answer would be owed for ever.
         if let Some(question) = segment.inquiry.filter(|_| self.begun) {
-            self.answered = question.number;
+            self.questions.answered = question.number;
             self.slots.acknowledgement.on_inquiry(&self.view(view.now), question);
         }
         received
@@ -183,7 +183,7 @@ impl<C: Configuration> Association<C> {
     /// what opens the association.
     #[inline(always)] // for each packet
     fn on_heard(&mut self, now: Instant) {
-        if self.timeouts > 0 {
+        if self.clocks.timeouts > 0 {
             self.on_heard_again(now);
         }
     }
@@ -202,7 +202,7 @@ impl<C: Configuration> Association<C> {
         if signals.has(Signals::OVERHEARD) {
             self.slots.acknowledgement.on_overheard(view, &self.receipts, report);
         }
-        if signals.has(Signals::CHALLENGE) {
+        if signals.has(Signals::MOVED) {
             self.on_moved(view.now, None);
             *view = self.view(view.now);
         }

@@ -6,7 +6,7 @@ use core::mem;
 use stackwright_contract::Instant;
 use stackwright_wire::Pool;
 
-use super::{Association, Probe, QUESTIONS};
+use super::{Association, Probe};
 use crate::configuration::Configuration;
 use crate::marks::Heard;
 use crate::sending::{Acknowledged, Sending, Settling};
@@ -17,21 +17,6 @@ use crate::slots::{
 use crate::words::{Report, Sample, Timestamp, View};
 
 impl<C: Configuration> Association<C> {
-    /// Returns when this inquiry left, if that is still known.
-    fn asked_at(&self, number: u32) -> Option<Instant> {
-        let is_known = self.asked.wrapping_sub(number) < QUESTIONS as u32;
-        self.asked_at
-            .as_ref()
-            .filter(|_| is_known)
-            .map(|asked_at| asked_at[number as usize % QUESTIONS])
-    }
-
-    /// Returns whether this inquiry left, and was not answered yet. Its numbers wrap.
-    fn is_open(&self, number: u32) -> bool {
-        (number.wrapping_sub(self.heard) as i32) > 0
-            && (self.asked.wrapping_sub(number) as i32) >= 0
-    }
-
     /// Learns what a peer reports. It may repeat its last answer in any report, and for ever: that
     /// counts as an answer once.
     pub(super) fn on_report(
@@ -41,7 +26,7 @@ impl<C: Configuration> Association<C> {
         stamp: Option<Timestamp>,
         pool: &Pool<C::Message>,
     ) {
-        report.answers = report.answers.filter(|number| self.is_open(*number));
+        report.answers = report.answers.filter(|number| self.questions.is_open(*number));
         let mut again = mem::take(&mut report.again);
         let mut sum = Acknowledged::default();
         // An acknowledgement is of the last copy of what was sent again unless it came sooner than
@@ -71,7 +56,7 @@ impl<C: Configuration> Association<C> {
         }
         report.held.iter().for_each(|span| sent.acknowledge(span.clone(), &mut settling));
         self.sending.free_numbers();
-        (self.quiet_since, self.timeouts) = (view.now, 0);
+        self.clocks.on_report(view.now);
         let mut spurious = sum.doubtful && mem::take(&mut self.timed_out);
         if !again.is_empty() {
             let proven = self.sending.sent.prove(&again);
@@ -85,7 +70,8 @@ impl<C: Configuration> Association<C> {
         }
         let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
         let measures = self.slots.membership.measures();
-        let asked_at = report.answers.and_then(|number| self.asked_at(number)).filter(|_| measures);
+        let asked_at = report.answers.and_then(|number| self.questions.asked_at(number));
+        let asked_at = asked_at.filter(|_| measures);
         let slots = &mut self.slots;
         if let Some(at) = sum.measured() {
             // The inquiry triggered the answer: the report of the unit may have been lost long ago.
@@ -97,12 +83,7 @@ impl<C: Configuration> Association<C> {
             }
         }
         if let Some(number) = report.answers {
-            self.heard = number;
-            let took = view.now.nanoseconds_since(
-                self.asked_at
-                    .as_ref()
-                    .map_or(view.now, |asked_at| asked_at[number as usize % QUESTIONS]),
-            );
+            let took = self.questions.on_answer(number, view.now);
             if asked_at.is_some() && slots.inquiry.believes(number) {
                 slots.rtt.on_sample(Sample::OfAnswer(took));
             }
@@ -115,12 +96,9 @@ impl<C: Configuration> Association<C> {
             Heard::Refuted(window) => slots.congestion.on_marks_refuted(view, window),
         }
         if sum.units > 0 {
-            (self.moved, self.stirred, self.probe) = (view.now, view.now, Probe::Ready);
-            // Progress behind a hole does not count: where only time tells what is lost, the hole's
-            // timer would never expire.
-            if self.sending.settled_upto() > view.settled_upto {
-                self.timer_since = view.now;
-            }
+            let behind = self.sending.settled_upto() <= view.settled_upto;
+            self.clocks.on_acknowledged(view.now, behind);
+            self.probe = Probe::Ready;
             slots.format.on_acknowledged(sum.longest, sum.in_parts);
         }
         if sum.late || sum.overtaken.is_some() {

@@ -1,7 +1,6 @@
 //! A packet leaves: the policies are asked (which changes nothing), the format takes what fits, and
 //! the policies are told what left.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -9,7 +8,7 @@ use stackwright_contract::Instant;
 use stackwright_contract::services::{Batch, Credit};
 use stackwright_wire::Message;
 
-use super::{Association, Memory, Probe, QUESTIONS};
+use super::{Association, Memory, Probe};
 use crate::configuration::{Configuration, Slots};
 use crate::sending::{Leaving, Next};
 use crate::slots::{
@@ -132,7 +131,7 @@ impl<C: Configuration> Association<C> {
         }
 
         let slots = &mut self.slots;
-        let number = self.asked.wrapping_add(1);
+        let number = self.questions.next();
         let when_taken = asking && slots.inquiry.awaits_taking(&view, occasion);
         let terms = slots.rate.terms();
         let (since, lifetime) = next.map_or((view.now, None), |next| next.wish);
@@ -241,9 +240,9 @@ impl<C: Configuration> Association<C> {
         if let Probe::Due(others) = self.probe {
             self.probe = Probe::Sent(others + 1);
         } else if !self.sending.is_losing() {
-            (self.stirred, self.probe) = (view.now, Probe::Ready);
+            (self.clocks.stirred, self.probe) = (view.now, Probe::Ready);
         }
-        self.left_at = view.now;
+        self.clocks.left_at = view.now;
         self.slots.inquiry.on_sent(view);
         self.slots.congestion.on_sent(view);
         if view.idle {
@@ -255,7 +254,7 @@ impl<C: Configuration> Association<C> {
     #[cold]
     #[inline(never)]
     fn go_on(&mut self, view: &View) {
-        (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
+        self.clocks.go_on(view.now);
         self.set_pace(view); // it may be a new one
     }
 
@@ -263,9 +262,7 @@ impl<C: Configuration> Association<C> {
     #[inline]
     fn on_asked(&mut self, view: &View, number: Option<u32>) {
         let Some(number) = number else { return };
-        self.asked = number;
-        let asked_at = self.asked_at.get_or_insert_with(|| Box::new([Instant::START; QUESTIONS]));
-        asked_at[number as usize % QUESTIONS] = view.now;
+        self.questions.on_asked(number, view.now);
         self.slots.inquiry.on_asked(view, number);
         self.slots.congestion.on_asked(view, number);
         self.slots.membership.on_asked(view, number);
@@ -286,7 +283,7 @@ impl<C: Configuration> Association<C> {
             self.tell_repeated(view, count);
         }
         // The next inquiry covers them, whether in this very packet or in a later one.
-        let inquiry_number = self.asked.wrapping_add(1);
+        let inquiry_number = self.questions.next();
         self.on_asked(view, asked);
         let (slots, header) = (&mut self.slots, &mut memory.header);
         let is_kept = slots.recovery.keeps();
@@ -412,7 +409,7 @@ impl<C: Configuration> Association<C> {
         let part = part_at_once(view, view.in_flight + room);
         // A burst that leaves at this moment is not interrupted. Fewer packets are not worth the
         // wait: they would only be bunched. Where none may leave, other judges decide.
-        self.left_at != view.now
+        self.clocks.left_at != view.now
             && part >= RUN_LEAST * first as u64
             && room >= first as u64
             && room < part
@@ -432,7 +429,7 @@ impl<C: Configuration> Association<C> {
     /// Returns how many octets may leave at one moment, in packets whose bodies have `body` octets,
     /// as far as that is known in advance: 0 if they are paced.
     pub(super) fn leaves_at_once(&self, body: usize) -> u64 {
-        let (slots, view) = (&self.slots, self.view(self.left_at));
+        let (slots, view) = (&self.slots, self.view(self.clocks.left_at));
         if slots.rate.heeds_sent() {
             return 0;
         }
@@ -490,20 +487,4 @@ impl<C: Configuration> Association<C> {
 fn part_at_once(view: &View, window: u64) -> u64 {
     let parts = (view.rtt.smoothed / MILLISECOND).max(4);
     (window / parts).min(GATHER_MOST)
-}
-
-/// The octets of the longest block of the pool that holds a packet of the engine's own.
-const BLOCK_MOST: usize = 4096;
-
-impl<M: Message> Memory<M> {
-    /// Makes the header that was written a packet of its own.
-    fn packet(&self) -> M {
-        let (start, end) = (self.headroom, self.headroom + self.header.len());
-        // A long block for a short packet would be held as long as that waits.
-        let takes = (end..=BLOCK_MOST).contains(&self.pool.block());
-        let block = if takes { Some(self.pool.take()) } else { self.pool.again(end) };
-        let Some(mut block) = block else { return M::with_headroom(self.headroom, &self.header) };
-        block[start..end].copy_from_slice(&self.header);
-        M::from_block(block, start, end)
-    }
 }

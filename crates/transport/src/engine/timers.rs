@@ -68,14 +68,14 @@ impl<C: Configuration> Association<C> {
         let recovery = &self.slots.recovery;
         // A peer that would still wait is not given up.
         let agreed = self.slots.connection.agreed_silence();
-        let silent = recovery.dead_after(view, self.timeouts);
-        let silent = silent.map(|wait| self.quiet_since.later(wait.max(agreed)));
+        let silent = recovery.dead_after(view, self.clocks.timeouts);
+        let silent = silent.map(|wait| self.clocks.quiet_since.later(wait.max(agreed)));
         if !self.closing {
             return silent;
         }
         // There is no application that could give up on a peer that acknowledges and takes nothing.
         let standstill = recovery.dead_after(view, u32::MAX)?.saturating_mul(STANDSTILL);
-        let standstill = self.moved.later(standstill);
+        let standstill = self.clocks.moved.later(standstill);
         Some(silent.map_or(standstill, |silent| silent.min(standstill)))
     }
 
@@ -86,7 +86,8 @@ impl<C: Configuration> Association<C> {
     fn overdue_at(&mut self, view: &View, overtaken: Option<Instant>) -> Option<Instant> {
         let patience = self.slots.recovery.patience(view)?;
         let sent = self.sending.sent.oldest_at()?;
-        let at = sent.max(self.timer_since).later(patience.max(self.first_takes(view.in_flight)));
+        let at =
+            sent.max(self.clocks.timer_since).later(patience.max(self.first_takes(view.in_flight)));
         Some(overtaken.map_or(at, |late| late.max(at)))
     }
 
@@ -109,7 +110,7 @@ impl<C: Configuration> Association<C> {
             Some(sent_at) => (sent_at, Instant::START),
             // In a queue that grows, each takes longer than the one before, but one after the other
             // is acknowledged. Other reports, as those of data the other way, say nothing of it.
-            None => (sent.restored_at()?, self.moved.later(view.rtt.smoothed)),
+            None => (sent.restored_at()?, self.clocks.moved.later(view.rtt.smoothed)),
         };
         let lag = self.slots.recovery.lag(view)?;
         Some(sent_at.later(self.overtaker_took + lag).max(silent))
@@ -139,7 +140,7 @@ impl<C: Configuration> Association<C> {
         self.counts.timeouts += 1;
         self.counts.lost += view.in_flight;
         self.sending.sent.lose_all();
-        (self.timeouts, self.timer_since) = (self.timeouts.saturating_add(1), view.now);
+        self.clocks.on_timeout(view.now);
         (self.timed_out, self.probe) = (true, Probe::Ready);
         self.opening = None; // it was too short, or the path loses more than it takes time
         self.slots.rtt.on_timeout();
@@ -173,7 +174,7 @@ impl<C: Configuration> Association<C> {
     /// lost, it is sent again; where nothing of that is reported, and behind a timeout, the next
     /// timeout decides.
     fn probe_at(&self, view: &View) -> Option<Instant> {
-        if self.sending.is_idle() || self.sending.is_losing() || self.timeouts > 0 {
+        if self.sending.is_idle() || self.sending.is_losing() || self.clocks.timeouts > 0 {
             return None;
         }
         let wait = self.slots.recovery.probes_after(view)?;
@@ -181,9 +182,11 @@ impl<C: Configuration> Association<C> {
         let one = self.slots.format.room(usize::MAX, &MessageProperties::default()) as u64;
         let wait = wait.max(self.first_takes(view.in_flight.min(one)));
         match self.probe {
-            Probe::Ready => Some(self.stirred.later(wait)),
+            Probe::Ready => Some(self.clocks.stirred.later(wait)),
             Probe::Due(_) => None,
-            Probe::Sent(others) => Some(self.left_at.later(wait << others.min(DOUBLED_MOST))),
+            Probe::Sent(others) => {
+                Some(self.clocks.left_at.later(wait << others.min(DOUBLED_MOST)))
+            }
         }
     }
 

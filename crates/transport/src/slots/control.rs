@@ -82,7 +82,7 @@ slot! {
 
 slot! {
     /// The receiver's half: when something is to be reported, and what.
-    trait Acknowledgement {
+    trait Acknowledgement wrapped by WrapsAcknowledgement {
         /// Records that the peer is known; `names_ranges`: whether a report names ranges, and not
         /// each number by itself.
         fn on_begun(&mut self, names_ranges: bool) = ();
@@ -120,7 +120,7 @@ slot! {
 
 slot! {
     /// The sender's half: when to ask the peer what it has, and when to stop and insist.
-    trait Inquiry {
+    trait Inquiry wrapped by WrapsInquiry {
         /// Returns whether to ask now.
         fn due(&self, view: &View, occasion: Occasion) -> bool;
         /// Returns whether a question that leaves with it is to be answered once more when the

@@ -37,7 +37,7 @@ pub enum CreditUpdate {
 
 slot! {
     /// What is lost. The units and their octets are the engine's.
-    trait Recovery {
+    trait Recovery wrapped by WrapsRecovery {
         /// Records what the opening has shown of the path, before any data leaves.
         fn on_opened(&mut self, opening: &Opening) = ();
         /// Records that packets were found lost, other than by a timeout.
@@ -123,7 +123,7 @@ slot! {
 
 slot! {
     /// How much the network takes.
-    trait Congestion {
+    trait Congestion wrapped by WrapsCongestion {
         /// Returns the most octets in flight; 0: none leaves now.
         fn window(&self) -> u64;
         /// Records that a unit left, or several at one moment.

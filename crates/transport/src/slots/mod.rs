@@ -29,21 +29,84 @@ mod judges;
 mod membership;
 mod messages;
 
-pub use control::{Acknowledgement, Connection, Inquiry, PacketInfo};
+use alloc::boxed::Box;
+
+pub use control::{
+    Acknowledgement, Connection, Inquiry, PacketInfo, WrapsAcknowledgement, WrapsInquiry,
+};
 pub use format::{CheckAt, Format, Front, Integrity, pull_front};
 pub use judges::{
     Congestion, CreditUpdate, Flow, Lifetime, Rate, Recovery, Rtt, Suspect, Suspects,
+    WrapsCongestion, WrapsRecovery,
 };
 pub use membership::{DroppedMember, GroupCounts, MemberFault, Membership};
 pub use messages::{Framing, Joined, Ordering};
 
+/// A policy around another one.
+pub trait Wraps {
+    /// The other policy.
+    type Inner: ?Sized;
+    /// Returns the other policy, to be asked.
+    fn inner(&self) -> &Self::Inner;
+    /// Returns the other policy, to be told.
+    fn inner_mut(&mut self) -> &mut Self::Inner;
+}
+
+impl<T: ?Sized> Wraps for Box<T> {
+    type Inner = T;
+    #[inline]
+    fn inner(&self) -> &T {
+        self
+    }
+    #[inline]
+    fn inner_mut(&mut self) -> &mut T {
+        self
+    }
+}
+
+/// Names the field in which a policy holds the one that it [wraps](slots::Wraps).
+///
+/// ```
+/// use stackwright_transport::{slots, wraps};
+/// struct Limited<R>(R, u16);
+/// wraps! { Limited<R>: 0 }
+/// impl<R: slots::Recovery> slots::WrapsRecovery for Limited<R> {
+///     fn resends(&self) -> Option<u16> {
+///         Some(self.1)
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! wraps {
+    ($Policy:ident<$Inner:ident>: $field:tt) => {
+        impl<$Inner> $crate::slots::Wraps for $Policy<$Inner> {
+            type Inner = $Inner;
+            #[inline]
+            fn inner(&self) -> &$Inner {
+                &self.$field
+            }
+            #[inline]
+            fn inner_mut(&mut self) -> &mut $Inner {
+                &mut self.$field
+            }
+        }
+    };
+}
+
 /// Declares the trait of a slot, and that a box of it fits the slot as well. `= value` is a default
-/// answer. A policy may be sent to another thread, with the stack that it belongs to.
+/// answer. `wrapped by` names a second trait with the same methods, for policies that
+/// [wrap](Wraps) another one: its default answers are those of the other one. A policy may be sent
+/// to another thread, with the stack that it belongs to.
 macro_rules! slot {
     (
         $(#[$doc:meta])*
-        trait $Slot:ident $(<$M:ident>)? $(with $Front:ident: $Bound:path)? {
-            $( $(#[$fdoc:meta])* fn $f:ident(& $($me:ident)+ $(, $a:ident: $t:ty)* $(,)?) $(-> $r:ty)? $(= $default:expr)?; )*
+        trait $Slot:ident $(wrapped by $Wraps:ident)? $(<$M:ident>)?
+        $(with $Front:ident: $Bound:path)? {
+            $(
+                $(#[$fdoc:meta])*
+                fn $f:ident(& $($me:ident)+ $(, $a:ident: $t:ty)* $(,)?) $(-> $r:ty)?
+                $(= $default:expr)?;
+            )*
         }
     ) => {
         $(#[$doc])*
@@ -53,20 +116,20 @@ macro_rules! slot {
                 /// What was read of a packet before its association was known.
                 type $Front: $Bound;
             )?
-            $( slot! { @one [$(#[$fdoc])*] fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)? $(= $default)? } )*
+            $( slot! {
+                @one [$(#[$fdoc])*] fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)? $(= $default)?
+            } )*
         }
 
-        impl<$($M: stackwright_wire::Message,)? T: $Slot $(<$M>)? + ?Sized> $Slot $(<$M>)? for alloc::boxed::Box<T> {
-            $( type $Front = T::$Front; )?
-            $(
-                #[inline]
-                fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)? {
-                    slot!(@me $($me)+).$f($($a),*)
-                }
-            )*
+        slot! {
+            @around $Slot $($Wraps)? [$($M)?] [$($Front)?]
+            $( fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)?; )*
         }
     };
-    (@one [$($doc:tt)*] fn $f:ident(& $($me:ident)+ $(, $a:ident: $t:ty)*) $(-> $r:ty)? = $default:expr) => {
+    (
+        @one [$($doc:tt)*]
+        fn $f:ident(& $($me:ident)+ $(, $a:ident: $t:ty)*) $(-> $r:ty)? = $default:expr
+    ) => {
         $($doc)*
         #[inline]
         fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)? { $default }
@@ -75,8 +138,48 @@ macro_rules! slot {
         $($doc)*
         fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)?;
     };
-    (@me mut $me:ident) => { (**$me) };
-    (@me $me:ident) => { (**$me) };
+    (@around $Slot:ident [$($M:ident)?] [$($Front:ident)?]
+        $( fn $f:ident(& $($me:ident)+ $(, $a:ident: $t:ty)*) $(-> $r:ty)?; )*
+    ) => {
+        impl<$($M: stackwright_wire::Message,)? T: $Slot $(<$M>)? + ?Sized> $Slot $(<$M>)?
+            for alloc::boxed::Box<T>
+        {
+            $( type $Front = T::$Front; )?
+            $(
+                #[inline]
+                fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)? { slot!(@inner $($me)+).$f($($a),*) }
+            )*
+        }
+    };
+    (@around $Slot:ident $Wraps:ident [] []
+        $( fn $f:ident(& $($me:ident)+ $(, $a:ident: $t:ty)*) $(-> $r:ty)?; )*
+    ) => {
+        #[doc = concat!("Fits the slot [`", stringify!($Slot), "`] as the policy that it")]
+        /// [wraps](super::Wraps) does, but for the methods that it has of its own.
+        #[allow(missing_docs, reason = "each is the method of that name of the slot")]
+        pub trait $Wraps: super::Wraps<Inner: $Slot> + Send {
+            $(
+                #[inline]
+                fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)? { slot!(@inner $($me)+).$f($($a),*) }
+            )*
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl<T: $Wraps> $Slot for T {
+            $(
+                #[inline]
+                fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)? {
+                    $Wraps::$f(slot!(@self $($me)+) $(, $a)*)
+                }
+            )*
+        }
+
+        impl<T: $Slot + ?Sized> $Wraps for alloc::boxed::Box<T> {}
+    };
+    (@inner mut $me:ident) => { super::Wraps::inner_mut($me) };
+    (@inner $me:ident) => { super::Wraps::inner($me) };
+    (@self mut $me:ident) => { $me };
+    (@self $me:ident) => { $me };
 }
 
 use slot;

@@ -31,41 +31,23 @@ impl Signals {
     pub const END: Signals = Signals(1 << 6);
     /// The answer to `END`: so does this side.
     pub const ENDED: Signals = Signals(1 << 7);
-    /// Asks for another `OPEN`, now: the answer to `OPEN` where the peer has to show first that it
-    /// receives our packets.
-    pub const AGAIN: Signals = Signals(1 << 8);
     /// With `END`: the peer began more incomplete messages than this side holds.
-    pub const OVERRUN: Signals = Signals(1 << 9);
+    pub const OVERRUN: Signals = Signals(1 << 8);
     /// With `END`: the layer above ends the association at once, with the code.
-    pub const ABORT: Signals = Signals(1 << 10);
+    pub const ABORT: Signals = Signals(1 << 9);
     /// With `END`: a message was longer than its receiver takes, which is at most as many octets as
     /// the code says.
-    pub const TOO_LONG: Signals = Signals(1 << 11);
+    pub const TOO_LONG: Signals = Signals(1 << 10);
     /// With `END`: nothing was received from the peer for too long.
-    pub const SILENT: Signals = Signals(1 << 12);
-    /// Asks whether the peer is there.
-    pub const PROBE: Signals = Signals(1 << 13);
-    /// The answer to `PROBE`.
-    pub const PRESENT: Signals = Signals(1 << 14);
-
+    pub const SILENT: Signals = Signals(1 << 11);
     /// With `END`: what the peer sends does not match its seal, again and again.
-    pub const FORGED: Signals = Signals(1 << 15);
-    /// The peer knows no such association where packets of this side come from now. It is not
-    /// proven: no more than a hint that this side's address has changed.
-    pub const UNKNOWN: Signals = Signals(1 << 16);
-    /// The peer has lost the association, and has proven it.
-    pub const LOST: Signals = Signals(1 << 17);
-    /// Tells the peer which association comes from another address now.
-    pub const IDENTIFY: Signals = Signals(1 << 18);
-    /// Asks for a proof that this side receives packets at its new address.
-    pub const CHALLENGE: Signals = Signals(1 << 19);
-    /// The answer to `CHALLENGE`.
-    pub const RESPOND: Signals = Signals(1 << 20);
-    /// What the peer misses is not sent again: a group has gone on without it.
-    pub const BEHIND: Signals = Signals(1 << 21);
+    pub const FORGED: Signals = Signals(1 << 12);
+    /// Packets of this side come from another address, and the peer asks for a proof that this side
+    /// receives packets there: what is in flight went to where it is lost.
+    pub const MOVED: Signals = Signals(1 << 13);
     /// Not for this side, but from another member of its group: what it reports is overheard. The
     /// format says that of a packet that arrives.
-    pub const OVERHEARD: Signals = Signals(1 << 22);
+    pub const OVERHEARD: Signals = Signals(1 << 14);
 
     /// Why an association ends.
     const REASONS: u64 = Signals::OVERRUN
@@ -77,6 +59,13 @@ impl Signals {
 
     /// All of them, without a code.
     const ALL: u64 = u32::MAX as u64;
+
+    /// Returns the `n`-th signal, of 16, that a connection policy has of its own: only that policy
+    /// and the formats for it know the meaning.
+    pub const fn own(n: u32) -> Signals {
+        assert!(n < 16, "the code begins behind them");
+        Signals(1 << (16 + n))
+    }
 
     /// Returns the reason for an end or a refusal, to be sent with it; 0 says nothing.
     ///

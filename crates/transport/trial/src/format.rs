@@ -4,6 +4,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 
 use stackwright_contract::services::{MessageKind, MessageProperties};
+use stackwright_policies::connection::TwoStage;
 use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
@@ -100,7 +101,7 @@ const SIGNALS: [Signals; 9] = [
     Signals::STOP,
     Signals::END,
     Signals::ENDED,
-    Signals::AGAIN,
+    TwoStage::AGAIN,
 ];
 
 fn bits(signals: Signals) -> u16 {

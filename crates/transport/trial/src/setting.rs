@@ -1,9 +1,8 @@
 //! The link between two ends, and what is tried on it.
 
-use std::ops::Range;
-
 use fastrand::Rng;
 use stackwright_contract::Duration;
+pub use stackwright_simulator::seeds;
 use stackwright_simulator::{Conditions, Deed, Event, LinkStep, Reorder};
 use stackwright_transport::slots::Front;
 use stackwright_transport::{Boxed, Configuration, Slots};
@@ -29,11 +28,6 @@ pub fn bad(seed: u64) -> Conditions {
         corrupt: random.f64() * 0.1,
         ..Conditions::IDEAL
     }
-}
-
-/// How many seeds: `SEEDS` of them where that is set.
-pub fn seeds(usual: u64) -> Range<u64> {
-    0..std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
 }
 
 /// Messages in one direction on even seeds, in both on odd ones.

@@ -7,18 +7,13 @@ use std::net::SocketAddr;
 
 use stackwright_contract::services::Ended;
 use stackwright_relay::{Direction, Indication, Request};
-use stackwright_simulator::Conditions;
+use stackwright_simulator::{Conditions, seeds};
 
 use chain::{Chain, ROOM, any_conditions, artp, stop_and_wait};
 
-/// How many seeds: `SEEDS` of them where that is set.
-fn seeds() -> std::ops::Range<u64> {
-    0..std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(200)
-}
-
 #[test]
 fn over_artp_everything_passes_both_ways_and_so_does_the_end() {
-    for seed in seeds() {
+    for seed in seeds(200) {
         let mut chain = Chain::new(seed, any_conditions(seed), [30, 20], artp);
         assert!(chain.ends(), "seed {seed}: it comes to an end");
         let [mut there, mut back] = chain.heard();
@@ -44,7 +39,7 @@ fn over_artp_everything_passes_both_ways_and_so_does_the_end() {
 
 #[test]
 fn over_stop_and_wait_everything_passes_in_order() {
-    for seed in seeds() {
+    for seed in seeds(200) {
         let mut chain = Chain::new(seed, any_conditions(seed), [15, 10], stop_and_wait);
         let heard = |chain: &Chain<_>| chain.heard().map(|heard| heard.len()) == [15, 10];
         assert!(chain.run_until(heard), "seed {seed}");

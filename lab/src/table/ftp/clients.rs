@@ -9,9 +9,9 @@ use std::{fs, io};
 use stackwright_programs::encrypted::Identity;
 use stackwright_programs::place::Place;
 use stackwright_programs::processes::{find, stackwright};
+use stackwright_results::Problem;
 
 use super::program;
-use crate::problem::Problem;
 
 /// A client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

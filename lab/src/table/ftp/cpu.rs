@@ -6,6 +6,9 @@ use std::time::Duration;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use stackwright_programs::processes::eventually;
+use stackwright_results::Problem;
+use stackwright_results::outcome::Row;
+use stackwright_results::verdict::Target;
 
 use super::LARGEST;
 use super::clients::timed;
@@ -14,9 +17,6 @@ use super::held::family;
 use super::task::{downloads, pairs};
 use super::wires::{FAST, LOOPBACK, WIRES};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
-use crate::table::outcome::Row;
-use crate::table::verdict::Target;
 use crate::table::{About, AnyTable, NO_AXES, Table};
 
 /// The table. Its tasks are a wire and a part of the time.

@@ -1,6 +1,6 @@
 //! The documents' numbers for file transfer, each of PIX, x-Kernel and NcFTP.
 
-use crate::table::outcome::{Figure, figures};
+use stackwright_results::outcome::{Figure, figures};
 
 /// Where the numbers of [`SECONDS`] and the others are from.
 pub(super) const LATENCY: &str =

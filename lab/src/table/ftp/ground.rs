@@ -14,11 +14,11 @@ use stackwright_programs::served;
 use stackwright_programs::servers::{
     Server, Vsftpd, may_mount, ours_at, ours_of, pure_ftpd_at, vsftpd_at,
 };
+use stackwright_results::Problem;
 
 use super::held::family;
 use super::wires::{Between, WIRES, between};
 use super::{program, strangers};
-use crate::problem::Problem;
 
 /// The ground of one table.
 pub(super) struct Ground {

@@ -6,8 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use stackwright_programs::processes::Running;
-
-use crate::problem::Problem;
+use stackwright_results::Problem;
 
 /// Kilobytes: the pages in memory, and the same where a page that several processes share is
 /// divided among them.

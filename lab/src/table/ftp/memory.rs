@@ -6,6 +6,9 @@ use std::time::Duration;
 use stackwright_programs::content::Sized;
 use stackwright_programs::control::Control;
 use stackwright_programs::processes::eventually;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Column, Row};
+use stackwright_results::verdict::Target;
 
 use super::ground::{Ground, OURS, servers};
 use super::held::{Held, by_family, family, peak};
@@ -13,9 +16,6 @@ use super::task::downloads;
 use super::wires::LOOPBACK;
 use super::{documents, sizes};
 use crate::measure::{Contestant, Course, Limit};
-use crate::problem::Problem;
-use crate::table::outcome::{Axes, Column, Row};
-use crate::table::verdict::Target;
 use crate::table::{About, AnyTable, Cell, Table};
 
 /// Who is looked at.

@@ -7,9 +7,7 @@ use std::{env, fs};
 
 use stackwright_programs::processes::{built, use_program};
 use stackwright_programs::scratch::Scratch;
-
-use crate::measure::source;
-use crate::problem::Problem;
+use stackwright_results::{Problem, source};
 
 /// Another build of the program, which competes with it.
 static REFERENCE: OnceLock<PathBuf> = OnceLock::new();

@@ -4,8 +4,7 @@ use std::process::{Command, Stdio};
 use std::sync::Once;
 
 use stackwright_programs::processes::find;
-
-use crate::measure::source;
+use stackwright_results::source;
 
 /// The programs of all FTP tables.
 const STRANGERS: [&str; 6] = ["vsftpd", "pure-ftpd", "ncftpget", "ncftpput", "lftp", "curl"];

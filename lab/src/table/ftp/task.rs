@@ -4,13 +4,13 @@ use std::process::Command;
 
 use stackwright_programs::content::Sized;
 use stackwright_programs::raw;
+use stackwright_results::Problem;
+use stackwright_results::outcome::Column;
 
 use super::clients::{CLIENTS, Client, take_away, timed};
 use super::ground::{Ground, OURS, OURS_TLS, REFERENCE_TLS, VSFTPD, VSFTPD_TLS, servers};
 use super::program;
 use crate::measure::{Contestant, Course};
-use crate::problem::Problem;
-use crate::table::outcome::Column;
 
 /// What is done in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

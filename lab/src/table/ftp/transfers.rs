@@ -2,15 +2,15 @@
 //! travels, to and fro.
 
 use stackwright_programs::content::Sized;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row};
+use stackwright_results::verdict::Target;
 
 use super::ground::Ground;
 use super::task::Task;
 use super::wires::{WIRES, has_time, limit};
 use super::{documents, sizes};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
-use crate::table::outcome::{Axes, Row};
-use crate::table::verdict::Target;
 use crate::table::{About, AnyTable, Cell, Table};
 
 /// A task with a file of a size, over a wire.

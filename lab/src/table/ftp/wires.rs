@@ -6,12 +6,12 @@ use std::process::Command;
 use std::rc::Rc;
 
 use stackwright_programs::place::{Loopback, Place};
+use stackwright_results::Problem;
 use stackwright_simulator::{Conditions, Profile};
 
 use super::task::Task;
 use crate::link::{Side, Wire};
 use crate::measure::Effort;
-use crate::problem::Problem;
 
 /// No wire.
 pub(super) const LOOPBACK: &str = "loopback";

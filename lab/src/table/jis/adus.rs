@@ -2,9 +2,8 @@
 
 use stackwright_jis::generated::BlocksHead;
 use stackwright_jis::jpeg::Picture;
+use stackwright_results::Problem;
 use stackwright_wire::Header as _;
-
-use crate::problem::Problem;
 
 /// The octets of a head of an ADU.
 pub(super) const HEAD: usize = BlocksHead::LENGTH;

@@ -9,13 +9,13 @@ use stackwright_drivers::tcp::has_congestion;
 use stackwright_programs::picture::Picture;
 use stackwright_programs::processes::Running;
 use stackwright_programs::scratch::Scratch;
+use stackwright_results::Problem;
 use stackwright_simulator::{Conditions, Queue};
 
 use super::adus::{self, HEAD};
 use super::programs::{self, SERVER, TAILORED, TCP, TCP_SERVER};
 use crate::link::Side;
 use crate::measure::Contestant;
-use crate::problem::Problem;
 use crate::table::lossy::Lossy;
 use crate::table::transports::Ends;
 

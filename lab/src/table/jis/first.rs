@@ -2,15 +2,15 @@
 
 use stackwright_programs::picture::Picture;
 use stackwright_programs::statistics::{median, quantile};
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Column, Row};
+use stackwright_results::verdict::Target;
 
 use super::adus::FULL;
 use super::fetching::{BBR, CUBIC, FAR_RATE, Gallery, OURS, wire};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 use crate::table::lossy::{Lossy, cells};
-use crate::table::outcome::{Axes, Column, Row};
 use crate::table::transports::may_link;
-use crate::table::verdict::Target;
 use crate::table::{About, AnyTable, Table};
 
 /// By how much the first units shall be there before TCP's, in round trips.

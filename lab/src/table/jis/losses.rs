@@ -2,16 +2,16 @@
 
 use stackwright_contract::Duration;
 use stackwright_programs::picture::Picture;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Column, Row};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::{Conditions, Queue};
 
 use super::adus::{self, FULL};
 use super::simulated::{Figures, Sending, fetch};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 use crate::table::lossy::{Lossy, cells};
-use crate::table::outcome::{Axes, Column, Row};
 use crate::table::parallel::{all, cores};
-use crate::table::verdict::Target;
 use crate::table::{About, AnyTable, Cell, Table};
 
 /// Of packets, each way.

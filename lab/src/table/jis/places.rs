@@ -3,16 +3,16 @@
 use std::cell::RefCell;
 
 use stackwright_programs::picture::Picture;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Row, figures};
+use stackwright_results::verdict::Target;
 
 use super::adus::{FULL, HEAD};
 use super::fetching::{BBR, CUBIC, FAR_RATE, Gallery, OURS, wire};
 use crate::link::Veth;
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 use crate::table::lossy::{self, Lossy};
-use crate::table::outcome::{Row, figures};
 use crate::table::transports::{Ends, may_link};
-use crate::table::verdict::Target;
 use crate::table::{About, AnyTable, Cell, NO_AXES, Table};
 
 /// The octets of an ADU, as cells say them, and the document's rates in kb/s with TCP in a process

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use stackwright_programs::processes::built;
-
-use crate::measure::source;
-use crate::problem::Problem;
+use stackwright_results::{Problem, source};
 
 /// The client whose role is generated, over the transport that its phase selects.
 pub(super) const TAILORED: &str = "jis-tailored";

@@ -2,11 +2,12 @@
 
 use std::fs;
 
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Column, Row, figures};
+use stackwright_results::verdict::Target;
+
 use super::programs::{self, BY_HAND, LAYER, SERVER, SMOLTCP, TAILORED, TCP, TCP_SERVER};
 use crate::measure::Limit;
-use crate::problem::Problem;
-use crate::table::outcome::{Column, Row, figures};
-use crate::table::verdict::Target;
 use crate::table::{About, AnyTable, Cell, NO_AXES, Table};
 
 /// What the generated client may have more than the one by hand, in octets of code.

@@ -2,15 +2,15 @@
 
 use std::hint::black_box;
 
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row, figures};
+use stackwright_results::verdict::Target;
 use stackwright_wire::check::{Crc32c, Cxor, Fletcher, Internet};
 
-use super::super::outcome::{Axes, Row, figures};
-use super::super::verdict::Target;
 use super::super::{About, AnyTable, Cell, Table};
 use super::pieces::{Cache, Pieces};
 use super::variants::{Words, op1, op2, op3, op4, std};
 use crate::measure::{Contestant, Course, Limit};
-use crate::problem::Problem;
 
 /// Lengths in octets: multiples of 4, as the report's packets are.
 const LENGTHS: [usize; 6] = [64, 256, 1024, 4096, 16_384, 65_536];

@@ -4,15 +4,15 @@
 use std::cell::RefCell;
 use std::hint::black_box;
 
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Row, figures};
+use stackwright_results::verdict::Target;
 use stackwright_wire::check::Cxor;
 use stackwright_wire::stages::{ByteSwap, Stage, XorMask, copy_through, in_place};
 
-use super::super::outcome::{Axes, Row, figures};
-use super::super::verdict::Target;
 use super::super::{About, AnyTable, Cell, Table};
 use super::pieces::{Cache, Pieces};
 use crate::measure::{Contestant, Course, Limit};
-use crate::problem::Problem;
 
 /// What a sample goes through, in octets.
 const OCTETS: usize = 32 << 20;

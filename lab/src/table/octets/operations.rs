@@ -3,15 +3,15 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Figure, Row, figures};
+use stackwright_results::verdict::Target;
 use stackwright_wire::check::Cxor;
 
-use super::super::outcome::{Axes, Figure, Row, figures};
-use super::super::verdict::Target;
 use super::super::{About, AnyTable, Cell, Table};
 use super::pieces::{Cache, Pieces};
 use super::variants::{Words, op4};
 use crate::measure::{Contestant, Course, Limit};
-use crate::problem::Problem;
 
 /// Lengths of the whole in octets.
 const LENGTHS: [usize; 4] = [1000, 10_000, 100_000, 1_000_000];

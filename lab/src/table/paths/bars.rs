@@ -1,9 +1,10 @@
 //! What each contestant shall reach on a path, and the figures that tell it.
 
+use stackwright_results::outcome::Column;
+use stackwright_results::verdict::Target;
+
 use super::cell::{Cell, MESSAGE};
 use super::simulated::Figures;
-use crate::table::outcome::Column;
-use crate::table::verdict::Target;
 
 /// The bars of one path.
 pub(super) struct Bars {

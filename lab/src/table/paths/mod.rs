@@ -16,13 +16,14 @@ mod shapes;
 mod simulated;
 mod steps;
 
-use super::outcome::{Axes, Column, Row};
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Axes, Column, Row};
+use stackwright_results::verdict::Target;
+
 use super::parallel;
 use super::transports::{Programs, may_link};
-use super::verdict::Target;
 use super::{About, AnyTable, Table};
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 use bars::Bars;
 use cell::Cell;
 use real::Contestant;
@@ -134,7 +135,7 @@ fn open(cells: &[super::Cell<Task>], notes: &mut Vec<String>) -> Result<Ground, 
                 .into(),
         );
     }
-    ground.programs = Some(Programs::new(notes)?);
+    ground.programs = Some(Programs::new()?);
     Ok(ground)
 }
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use stackwright_results::Problem;
 use stackwright_simulator::{Conditions, Queue};
 
 use super::cell::{Cell, MESSAGE, TCP_PAYLOAD};
 use super::simulated::{Figures, Transfer};
 use crate::measure::Stop;
-use crate::problem::Problem;
 use crate::table::lossy::{link, loss};
 use crate::table::parallel::all;
 use crate::table::transports::{Ends, Programs, Rival, Work};

@@ -6,15 +6,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+use stackwright_results::Problem;
+use stackwright_results::outcome::{Column, Row};
+use stackwright_results::verdict::Target;
 use stackwright_simulator::LinkDescription;
 
 use crate::link::Wire;
 use crate::measure::{Course, Effort, Stop};
-use crate::problem::Problem;
-use crate::table::outcome::{Column, Row};
 use crate::table::parallel;
 use crate::table::transports::{Ends, Programs, Rival, Work};
-use crate::table::verdict::Target;
 
 /// A path, and for how long it is used.
 #[derive(Deserialize)]

@@ -1,9 +1,9 @@
 //! A path in the simulator.
 
+use stackwright_results::Problem;
 use stackwright_simulator::Traffic;
 
 use super::cell::{Cell, MESSAGE, MTU};
-use crate::problem::Problem;
 use crate::run::{self, Outcome};
 use crate::scenario::Scenario;
 use crate::workload::Broken;

@@ -1,11 +1,12 @@
 //! Paths whose delay changes in the middle of a transfer: late packets are not lost ones.
 
+use stackwright_results::Problem;
+use stackwright_results::outcome::Row;
+
 use super::bars::Bars;
 use super::cell::{Cell, MTU};
 use super::{CONTESTANTS, column, simulated};
 use crate::measure::Course;
-use crate::problem::Problem;
-use crate::table::outcome::Row;
 
 /// A change, or several.
 pub(super) struct Steps {

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use stackwright_base::events::{self, DeltaList, Simple, TimingWheel};
 use stackwright_base::{Base, Configuration, Features, opening, session};
+use stackwright_results::Problem;
+use stackwright_results::outcome::Row;
 use stackwright_wire::Message;
 
 use super::Counted;
 use crate::measure::{Contestant, Course};
-use crate::problem::Problem;
-use crate::table::outcome::Row;
 
 const ASSOCIATIONS: u32 = 64;
 const MESSAGES: u32 = 8_192;

@@ -6,12 +6,12 @@ use fastrand::Rng;
 use stackwright_base::events::{self, DeltaList, Simple, TimingWheel};
 use stackwright_base::{Base, Features};
 use stackwright_contract::{Handle, Instant};
+use stackwright_results::Problem;
+use stackwright_results::outcome::Row;
 use stackwright_wire::SingleBuffer;
 
 use super::Counted;
 use crate::measure::{Contestant, Course};
-use crate::problem::Problem;
-use crate::table::outcome::Row;
 
 /// Expiries of one sample.
 const EXPIRIES: usize = 512;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use stackwright_programs::processes::Running;
+use stackwright_results::Problem;
 
 use crate::measure::Course;
-use crate::problem::Problem;
 use crate::table::transports::Measured;
 
 /// What a run came to, and what was seen meanwhile.

@@ -1,12 +1,13 @@
 //! All rivals in turns.
 
+use stackwright_results::Problem;
+use stackwright_results::outcome::Column;
+
 use super::ends::Ends;
 use super::measured::Measured;
 use super::programs::Programs;
 use super::rival::{Rival, Work};
 use crate::measure::{Contestant, Course, Effort};
-use crate::problem::Problem;
-use crate::table::outcome::Column;
 
 /// How long one sample lasts, in seconds.
 pub(crate) fn seconds(effort: Effort) -> f64 {

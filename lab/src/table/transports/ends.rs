@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::Command;
 
+use stackwright_results::Problem;
 use stackwright_simulator::Conditions;
 
 use crate::link::{Report, Side, Veth, Wire, check_rights};
-use crate::problem::Problem;
 
 /// Whether links can be made here; if not, a note says that nothing was measured `there`, and why.
 pub(crate) fn may_link(there: &str, notes: &mut Vec<String>) -> bool {

@@ -20,12 +20,13 @@ pub(super) use measured::Measured;
 pub(super) use programs::Programs;
 pub(super) use rival::{Rival, Serving, Work};
 
-use super::outcome::Row;
-use super::verdict::Target;
+use stackwright_results::Problem;
+use stackwright_results::outcome::Row;
+use stackwright_results::verdict::Target;
+
 use super::{About, AnyTable, NO_AXES, Table};
 use crate::link::Veth;
 use crate::measure::{Course, Effort, Limit};
-use crate::problem::Problem;
 
 /// What the rivals do, what their group of rows is called, and in which unit that is told; where
 /// more is better.
@@ -63,7 +64,7 @@ pub(super) const TABLE: &dyn AnyTable = &Table::<[&str; 2], Programs> {
         };
         places.flat_map(|place| WORK.map(|work| cell(place, work))).collect()
     },
-    open: |_, notes| Programs::new(notes),
+    open: |_, _| Programs::new(),
     measure,
 };
 

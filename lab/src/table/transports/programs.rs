@@ -2,13 +2,11 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use stackwright_programs::processes::stackwright;
 use stackwright_programs::scratch::Scratch;
+use stackwright_results::{Problem, source};
 
-use crate::measure::source;
-use crate::problem::Problem;
 use crate::table::ftp::program;
 
 /// Where they are.
@@ -19,17 +17,13 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Finds them, or builds what is missing. Where there are no strangers a note says so.
+    /// Finds both, and builds ours if it is missing.
     ///
     /// # Errors
-    /// Where ours cannot be had.
-    pub(crate) fn new(notes: &mut Vec<String>) -> Result<Self, Problem> {
-        let ours = Self::ours()?;
-        let peers = peers();
-        if let Err(why) = &peers {
-            notes.push(format!("The other transports are left out: {}.", why.says()));
-        }
-        Ok(Programs { peers: peers.ok(), ..ours })
+    /// Where one of them cannot be had.
+    pub(crate) fn new() -> Result<Self, Problem> {
+        let peers = Some(peers()?);
+        Ok(Programs { peers, ..Self::ours()? })
     }
 
     /// Ours alone.
@@ -59,7 +53,8 @@ impl Programs {
     }
 }
 
-/// The program `peers`: named by the variable PEERS, or built in its folder.
+/// Returns the program `peers`: named by the variable PEERS, or built in its folder. To build it
+/// takes minutes, so that is not done in the middle of a table.
 fn peers() -> Result<PathBuf, Problem> {
     if let Some(named) = env::var_os("PEERS") {
         return Ok(named.into());
@@ -69,19 +64,6 @@ fn peers() -> Result<PathBuf, Problem> {
     if program.is_file() {
         return Ok(program);
     }
-    if !folder.join("Cargo.toml").is_file() {
-        return Err(Problem::new("lab/peers is missing"));
-    }
-    eprintln!("lab: building the other transports: cargo build --release, in lab/peers");
-    let mut cargo = Command::new("cargo");
-    cargo
-        .args(["build", "--release", "--quiet"])
-        .current_dir(&folder)
-        .env_remove("CARGO_TARGET_DIR")
-        .stdin(Stdio::null());
-    match cargo.status() {
-        Ok(status) if status.success() => Ok(program),
-        Ok(status) => Err(Problem::new(format!("the build of lab/peers ended with {status}"))),
-        Err(why) => Err(Problem::new(format!("cannot start cargo: {why}"))),
-    }
+    Err(Problem::new("the other transports are not built")
+        .advise("`lab/peers/build` builds them; the variable PEERS names a program elsewhere"))
 }

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use stackwright_drivers::tcp::has_congestion;
 use stackwright_programs::processes::{Running, eventually};
+use stackwright_results::Problem;
 
 use super::ends::Ends;
 use super::measured::Measured;
 use super::programs::Programs;
 use crate::link::Side;
-use crate::problem::Problem;
 
 /// Who it is, and how it is started.
 #[derive(Clone, Debug)]

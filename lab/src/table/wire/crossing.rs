@@ -6,10 +6,9 @@ use std::time::Instant as Clock;
 use stackwright_compose::Over;
 use stackwright_contract::Protocol;
 use stackwright_contract::services::Datagrams;
+use stackwright_results::Problem;
 use stackwright_toys::{Below, Layer, over};
 use stackwright_wire::SingleBuffer;
-
-use crate::problem::Problem;
 
 /// Rounds of one sample.
 const ROUNDS: u32 = 8_192;

@@ -122,8 +122,11 @@ impl<M: Message> AirRules<M> {
         if !self.ports.get(usize::from(port)).is_some_and(|port| port.is_up) {
             return; // it crossed the word that the TNC is gone
         }
-        let head = Head::of(batch.as_octets());
-        let encrypted = if self.config.encryption { None } else { head.encrypted };
+        let mut octets = [0; READ_MOST];
+        let length = batch.as_octets().copy_to(&mut octets);
+        let head = Head::decode(&octets[..length]);
+        let from_control = octets.get(head.control_at..length).filter(|_| !self.config.encryption);
+        let encrypted = from_control.and_then(encryption::recognised);
         if let Some(why) = self.objection(head.addresses.as_ref()) {
             cx.dropped(NAME, why);
             if let Some(Addresses { source, destination, .. }) = head.addresses {
@@ -257,27 +260,32 @@ impl<M: Message> AirRules<M> {
 /// What the rules read of a frame.
 struct Head {
     addresses: Option<Addresses>,
+    /// Where the control field begins; nowhere without addresses.
+    control_at: usize,
     /// As of a link whose numbers have three bits; the kind is the same in all.
     control: Option<ControlField>,
-    /// What is encrypted in it.
-    encrypted: Option<&'static str>,
 }
 
-/// Octets of a frame that are read: its addresses, and what may be recognised behind them.
+/// Octets that are read of a frame that would leave: its head, and what is recognised behind it.
 const READ_MOST: usize = HEAD_MOST + 300;
 
 impl Head {
     fn of<M: Message>(frame: &M) -> Self {
-        let mut octets = [0; READ_MOST];
+        let mut octets = [0; HEAD_MOST];
         let length = frame.copy_to(&mut octets);
-        let decoded = Addresses::decode(&octets[..length]).ok();
-        let from_control = decoded.and_then(|(_, at)| octets.get(at..length));
-        let control = decoded
-            .and_then(|(_, at)| ControlField::decode(octets.get(at..length)?, Modulus::Eight).ok());
+        Head::decode(&octets[..length])
+    }
+
+    fn decode(octets: &[u8]) -> Self {
+        let decoded = Addresses::decode(octets).ok();
+        let control_at = decoded.map_or(usize::MAX, |(_, at)| at);
+        let from_control = octets.get(control_at..);
+        let control =
+            from_control.and_then(|octets| ControlField::decode(octets, Modulus::Eight).ok());
         Head {
             addresses: decoded.map(|(addresses, _)| addresses),
+            control_at,
             control: control.map(|(control, _)| control),
-            encrypted: from_control.and_then(encryption::recognised),
         }
     }
 
@@ -370,7 +378,7 @@ impl<M: Message> Protocol for AirRules<M> {
                 self.above.octets = self.above.octets.saturating_sub(cost.octets);
                 self.above.messages = self.above.messages.saturating_sub(cost.messages);
                 let head = Head::of(batch.as_octets());
-                let Head { addresses, .. } = head;
+                let addresses = head.addresses;
                 let is_ours = |call| self.config.calls.contains(&call);
                 if head.ends_link() && addresses.is_some_and(|to| is_ours(to.destination)) {
                     self.on_link_ends(*port);

@@ -114,18 +114,11 @@ impl<M: Message> Client<M> {
     }
 }
 
-/// The programs, and the names that wait for them.
-pub(super) enum Slot<M> {
-    Listener,
-    Awaited,
-    Client(Client<M>),
-}
-
 impl<M: Message> Hub<M> {
     /// Listens, and awaits a program.
     pub(super) fn listen(&mut self, out: Out<'_, M>) {
         let Some(local) = self.config.local else { return };
-        let listener = self.names.name(Slot::Listener);
+        let listener = self.clients.listen(());
         self.listener = Some(listener);
         out.request(Either::Left(StreamsRequest::Listen { listener, local }));
         self.expect(out);
@@ -135,29 +128,19 @@ impl<M: Message> Hub<M> {
     /// that do not go are bounded, too: one of them is cut off for the next.
     pub(super) fn expect(&mut self, out: Out<'_, M>) {
         let Some(listener) = self.listener else { return };
-        let awaits = self.names.iter().any(|(_, slot)| matches!(slot, Slot::Awaited));
-        if awaits {
+        if self.clients.awaited(listener) > 0 {
             return;
         }
-        let all = self.names.iter().filter(|(_, slot)| matches!(slot, Slot::Client(_))).count();
-        if all >= super::CLIENTS_MOST + CLOSED_MOST {
-            let is_closed = |slot: &Slot<M>| matches!(slot, Slot::Client(client) if client.ends);
-            let closed = self.names.iter().find(|(_, slot)| is_closed(slot)).map(|(name, _)| name);
-            if let Some(association) = closed {
+        if self.clients.iter().count() >= super::CLIENTS_MOST + CLOSED_MOST {
+            let closed = self.clients.iter().find(|(_, client)| client.ends);
+            if let Some((association, _)) = closed {
                 let abort = StreamsRequest::Abort { association, code: 0 };
                 out.request(Either::Left(abort));
             }
             return; // its end is told
         }
-        let association = self.names.name(Slot::Awaited);
         let credit = Credit::of_octets(CLIENT_WINDOW);
+        let Some(association) = self.clients.expect(listener, credit) else { return };
         out.request(Either::Left(StreamsRequest::Await { listener, association, credit }));
-    }
-
-    pub(super) fn client(&mut self, name: Handle) -> Option<&mut Client<M>> {
-        match self.names.get_mut(name) {
-            Some(Slot::Client(client)) => Some(client),
-            _ => None,
-        }
     }
 }

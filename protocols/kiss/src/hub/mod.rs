@@ -39,13 +39,14 @@ use stackwright_contract::services::{
     Credit, Ended, Frames, FramesIndication, FramesRequest, Streams, StreamsIndication,
 };
 use stackwright_contract::{
-    Both, Context, Either, Facts, Guarantees, Handle, Names, Outlet, Participant, Protocol,
+    Arrivals, Both, Context, Either, Facts, Guarantees, Handle, Names, Outlet, Participant,
+    Protocol,
 };
 use stackwright_wire::{Message, Pool};
 
 use crate::ChannelAccess;
 use crate::state::Memory;
-use client::Slot;
+use client::Client;
 use send::{Outstanding, Queued};
 
 const NAME: &str = "kiss hub";
@@ -57,7 +58,7 @@ pub struct Hub<M: Message> {
     config: HubConfig,
     memory: Memory<M>,
     /// The names below: the listener, one that waits, the programs.
-    names: Names<Slot<M>>,
+    clients: Arrivals<(), Client<M>, Names<()>>,
     listener: Option<Handle>,
     listening: Option<Result<Participant, Ended>>,
     /// Whether it was started.
@@ -111,7 +112,7 @@ impl<M: Message> Hub<M> {
         Hub {
             config,
             memory: Memory::new(pool),
-            names: Names::new(),
+            clients: Arrivals::default(),
             listener: None,
             listening: None,
             begun: false,
@@ -138,8 +139,7 @@ impl<M: Message> Hub<M> {
 
     /// Returns how many programs are there.
     pub fn clients(&self) -> usize {
-        let is_there = |slot: &Slot<M>| matches!(slot, Slot::Client(client) if !client.ends);
-        self.names.iter().filter(|(_, slot)| is_there(slot)).count()
+        self.clients.iter().filter(|(_, client)| !client.ends).count()
     }
 
     /// Returns how programs want a port to access the channel, the last that said so of each
@@ -150,10 +150,7 @@ impl<M: Message> Hub<M> {
 
     /// Returns how many octets are held, of all programs together and in both directions.
     pub fn held(&self) -> usize {
-        let clients = self.names.iter().map(|(_, slot)| match slot {
-            Slot::Client(client) => client.held(),
-            Slot::Listener | Slot::Awaited => 0,
-        });
+        let clients = self.clients.iter().map(|(_, client)| client.held());
         clients.sum::<usize>() + self.ports.iter().map(Port::waiting).sum::<usize>()
     }
 }

@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 use stackwright_contract::services::{
     Batch, Credit, Ended, FramesIndication, FramesRequest, StreamsIndication, StreamsRequest,
 };
-use stackwright_contract::{Context, Either, Handle};
+use stackwright_contract::{Context, Either, Handle, Party};
 use stackwright_wire::{Header, Message};
 
-use super::client::{Client, Slot};
+use super::client::Client;
 use super::send::{Outstanding, Queued, Source};
 use super::{CLIENTS_MOST, Hub, NAME, Out};
 use crate::escape::{Found, Framer, TOO_LONG, escaped_most};
@@ -64,7 +64,7 @@ impl<M: Message> Hub<M> {
             out.request(Either::Right(FramesRequest::Credit { credit }));
         }
         for name in &waiting {
-            if let Some(client) = self.client(*name) {
+            if let Some(client) = self.clients.get_mut(*name) {
                 client.waits = false;
             }
         }
@@ -87,9 +87,8 @@ impl<M: Message> Hub<M> {
         }
         if self.clients() > 0 && (from.is_none() || self.config.echo) {
             let framed = self.memory.framed(self.config.longest, port, None, &frame, false);
-            for (name, slot) in self.names.iter_mut() {
-                if let Slot::Client(client) = slot
-                    && !matches!(from, Some(Source::Client(from, _)) if from == name)
+            for (name, client) in self.clients.iter_mut() {
+                if !matches!(from, Some(Source::Client(from, _)) if from == name)
                     && !client.send(framed.share(), out)
                 {
                     cx.dropped(NAME, NOT_READ);
@@ -129,7 +128,7 @@ impl<M: Message> Hub<M> {
 
     /// Sends a program what is no frame of the air; it is lost to one that does not read.
     fn answer(&mut self, name: Handle, head: &[u8], rest: &[u8], out: Out<'_, M>) {
-        let Some(client) = self.client(name) else { return };
+        let Some(client) = self.clients.get_mut(name) else { return };
         let mut block = [0; escaped_most(32)];
         let mut framer = Framer::new(&mut block);
         framer.end();
@@ -152,13 +151,12 @@ impl<M: Message> Hub<M> {
                 cx.event(NAME, format_args!("listening at {local}"));
             }
             StreamsIndication::Opened { association, remote, credit, .. } => {
-                if let Some(slot) = self.names.get_mut(association) {
-                    *slot =
-                        Slot::Client(Client::new(association, credit.octets, self.config.longest));
+                let client = || Client::new(association, credit.octets, self.config.longest);
+                if self.clients.arrived(association, client).is_some() {
                     // KISS has no word for it.
                     if self.clients() > CLIENTS_MOST {
                         cx.event(NAME, format_args!("no place for a program at {remote}"));
-                        if let Some(client) = self.client(association) {
+                        if let Some(client) = self.clients.get_mut(association) {
                             client.ends = true;
                         }
                         out.request(Either::Left(StreamsRequest::Close { name: association }));
@@ -169,19 +167,19 @@ impl<M: Message> Hub<M> {
                 }
             }
             StreamsIndication::Delivered { association, batch, .. } => {
-                if let Some(client) = self.client(association) {
+                if let Some(client) = self.clients.get_mut(association) {
                     client.came(batch.into_octets());
                     self.serve(cx, association, out);
                     self.pump(cx, out);
                 }
             }
             StreamsIndication::Credit { association, credit } => {
-                if let Some(client) = self.client(association) {
+                if let Some(client) = self.clients.get_mut(association) {
                     client.sent(credit.octets, out);
                 }
             }
             StreamsIndication::Finished { association } => {
-                if let Some(client) = self.client(association)
+                if let Some(client) = self.clients.get_mut(association)
                     && !core::mem::replace(&mut client.ends, true)
                 {
                     out.request(Either::Left(StreamsRequest::Close { name: association }));
@@ -195,20 +193,20 @@ impl<M: Message> Hub<M> {
     }
 
     fn ended(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
-        match self.names.forget(name) {
-            Some(Slot::Listener) => {
+        match self.clients.forget(name) {
+            Some(Party::Listener(..)) => {
                 (self.listener, self.listening) = (None, Some(Err(why)));
                 cx.event(NAME, format_args!("not listening: {why}"));
             }
-            Some(Slot::Client(_)) => cx.event(NAME, format_args!("a program is gone: {why}")),
-            Some(Slot::Awaited) | None => {}
+            Some(Party::Open(_)) => cx.event(NAME, format_args!("a program is gone: {why}")),
+            Some(Party::Awaited(_)) | None => {}
         }
         self.expect(out);
     }
 
     /// Handles what a program said, up to a frame that waits for the TNC.
     pub(super) fn serve(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
-        while let Some(Slot::Client(client)) = self.names.get_mut(name)
+        while let Some(client) = self.clients.get_mut(name)
             && let Some(found) = client.next(&self.memory, out)
         {
             let said = match found {

@@ -101,7 +101,7 @@ impl<M: Message> Hub<M> {
                     out.indicate(FramesIndication::Credit { port, credit: cost });
                 }
                 Source::Client(name, _) => {
-                    if let Some(client) = self.client(name) {
+                    if let Some(client) = self.clients.get_mut(name) {
                         client.waits = false;
                         self.serve(cx, name, out);
                         // Its next frame may be for any port.

@@ -5,12 +5,12 @@ use stackwright_compose::Over;
 use stackwright_contract::services::{Credit, Datagrams, Ended, StreamsRequest};
 use stackwright_contract::{Duration, Protocol};
 use stackwright_ordered::Ordered;
-use stackwright_simulator::{Conditions, Lanes, SimulatedDatagrams};
+use stackwright_simulator::{Conditions, Lanes, SimulatedDatagrams, seeds};
 use stackwright_stop_and_wait::{Rules, StopAndWait};
 use stackwright_wire::{BufferTree, Message, SingleBuffer};
 
 use crate::talker::{
-    AGES, LISTENER, Scene, Seed, Stack, any_config, any_order, any_tightness, seeds, shuffled,
+    AGES, LISTENER, Scene, Seed, Stack, any_config, any_order, any_tightness, shuffled,
 };
 
 /// Waits for all that is under way. Then nothing is left on either side.
@@ -66,10 +66,7 @@ fn in_any_order_all_arrives_or_the_end_is_said() {
         };
         aborted += usize::from(ended.contains(&Some(Ended::Aborted)));
     }
-    assert!(
-        aborted > 100 || std::env::var_os("STACKWRIGHT_SEED").is_some(),
-        "{aborted} were aborted"
-    );
+    assert!(aborted > 100 || std::env::var_os("SEED").is_some(), "{aborted} were aborted");
 }
 
 #[test]
@@ -111,7 +108,7 @@ fn who_closes_is_heard_to_the_end() {
         }
         settle(&mut scene);
     }
-    assert!(finished > 200 || std::env::var_os("STACKWRIGHT_SEED").is_some(), "{finished}");
+    assert!(finished > 200 || std::env::var_os("SEED").is_some(), "{finished}");
 }
 
 #[test]

@@ -12,12 +12,10 @@ use stackwright_ftp::client::DataMode;
 use stackwright_ftp::server::{Anonymous, Indication as ServerTold, Request as ServerAsk, Rights};
 use stackwright_ftp::{Client, PORT, Server, client, server};
 use stackwright_ordered::Ordered;
-use stackwright_simulator::{Heard, SimulatedDisk, Tree, World};
+use stackwright_simulator::{Heard, SimulatedDisk, Tree, World, seeds};
 use stackwright_wire::BufferTree;
 
-use crate::talker::{
-    AGES, CLIENT, SERVER, Seed, Stack, any_order, any_roomy_config, seeds, shuffled,
-};
+use crate::talker::{AGES, CLIENT, SERVER, Seed, Stack, any_order, any_roomy_config, shuffled};
 
 type M = BufferTree;
 type Disk = Rc<RefCell<Tree>>;

@@ -5,11 +5,11 @@ use stackwright_compose::Over;
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_contract::services::Streams;
 use stackwright_ordered::Ordered;
-use stackwright_simulator::{Segments, SimulatedDatagrams};
+use stackwright_simulator::{Segments, SimulatedDatagrams, seeds};
 use stackwright_wire::BufferTree;
 
 use crate::talker::{
-    AGES, Scene, Seed, Sound, Stack, any_config, any_order, any_tightness, seeds, shuffled,
+    AGES, Scene, Seed, Sound, Stack, any_config, any_order, any_tightness, shuffled,
 };
 
 type M = BufferTree;

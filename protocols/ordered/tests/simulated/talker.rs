@@ -349,22 +349,13 @@ impl<M: Message, P: Protocol<Provides = Streams<M>, Uses: Lanes<M>> + 'static> S
     }
 }
 
-/// The seeds of a test, of which there are so many unless somebody wants others.
-pub(crate) fn seeds(count: u64) -> impl Iterator<Item = u64> {
-    let number = |name| std::env::var(name).ok().and_then(|number| number.parse::<u64>().ok());
-    match number("STACKWRIGHT_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..count * number("STACKWRIGHT_SEEDS").unwrap_or(1),
-    }
-}
-
 /// Names the seed that failed.
 pub(crate) struct Seed(pub(crate) u64);
 
 impl Drop for Seed {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("STACKWRIGHT_SEED={}", self.0);
+            eprintln!("SEED={}", self.0);
         }
     }
 }

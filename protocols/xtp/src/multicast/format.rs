@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use stackwright_contract::services::MessageProperties;
+use stackwright_policies::connection::OneToMany;
 use stackwright_policies::framing::MessageEnd;
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Format, Front};
@@ -109,7 +110,7 @@ fn decode_report<M: Message>(
     // One that leaves misses nothing.
     let said = match header.options.has(XtpOptions::END) {
         true => Signals::END,
-        false => Signals::BEHIND.when(control.received < view.settled_upto),
+        false => OneToMany::BEHIND.when(control.received < view.settled_upto),
     };
     (report.answers, incoming.credit) = (Some(control.echo), Some(control.allocated));
     match header.format {
@@ -293,8 +294,8 @@ impl<M: Message> Format<M> for XtpGroup<M> {
                 let control = ControlSegment { received: 0, allocated: 0, echo: 0 };
                 self.put_join(header, control, 0, octets);
             }
-            Role::Sender { .. } if say.signals.has(Signals::BEHIND) => {
-                say.signals = say.signals.without(Signals::BEHIND);
+            Role::Sender { .. } if say.signals.has(OneToMany::BEHIND) => {
+                say.signals = say.signals.without(OneToMany::BEHIND);
                 let header = XtpPacket {
                     sequence: view.settled_upto,
                     ..self.packets.start(XtpKind::Diagnostic, XtpOptions::NONE)

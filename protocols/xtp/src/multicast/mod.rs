@@ -45,6 +45,7 @@ use stackwright_wire::Message;
 
 use crate::config::Config;
 use crate::header::XtpOptions;
+use crate::services::{Messages, Unacknowledged};
 
 /// The settings of multicast services, under the names of the report's control block in
 /// parentheses.
@@ -118,39 +119,21 @@ pub enum UnacknowledgedMulticast {}
 
 configuration! {
     /// Messages that a group acknowledges.
-    pub GroupMessages<M> {
+    pub GroupMessages<M> like Messages {
         Format: XtpGroup<M>,
-        Ordering: ordering::Total<M>,
-        Framing: framing::MessageEnd<M>,
-        Integrity: integrity::Internet,
         Connection: connection::OneToMany,
         Acknowledgement: acknowledgement::Slotted<acknowledgement::OnRequest<true>>,
         Inquiry: inquiry::KeepAlive<inquiry::AnyAnswer<inquiry::WindowEnd>>,
-        Recovery: recovery::SelectiveRepeat,
-        Rtt: rtt::Rfc6298,
-        Flow: flow::CreditWindow,
-        Congestion: congestion::Absent,
         Rate: rate::Paced,
-        Lifetime: lifetime::Absent,
     } with membership::Buckets
 }
 
 configuration! {
     /// Messages to a group that nobody acknowledges.
-    pub GroupDatagrams<M> {
+    pub GroupDatagrams<M> like Unacknowledged {
         Format: XtpGroup<M>,
-        Ordering: ordering::Sequenced,
-        Framing: framing::MessageEnd<M>,
-        Integrity: integrity::Internet,
-        Connection: connection::Unanswered,
-        Acknowledgement: acknowledgement::Absent,
-        Inquiry: inquiry::Absent,
-        Recovery: recovery::Absent,
-        Rtt: rtt::Fixed,
         Flow: flow::Absent,
-        Congestion: congestion::Absent,
         Rate: rate::Paced,
-        Lifetime: lifetime::Absent,
     }
 }
 

@@ -4,18 +4,12 @@
 use std::hint::black_box;
 
 use stackwright_gate::subject::{Figure, Subject};
+use stackwright_generated::contract::stop_and_wait::sender::{self, Host as SenderHost};
+use stackwright_generated::contract::stop_and_wait::{AckHead, DataHead};
 use stackwright_jis::generated::client::{self, Host as ClientHost};
 use stackwright_jis::generated::{
     BlocksHead, EndHead, RefusedHead, ReqHead, Restored, TableHead, TableKind,
 };
-
-#[rustfmt::skip]
-#[allow(dead_code)]
-#[path = "../../../../crates/role/tests/roles/stop_and_wait.rs"]
-mod stop_and_wait;
-
-use stop_and_wait::sender::{self, Host as SenderHost};
-use stop_and_wait::{AckHead, DataHead};
 
 /// Messages, or bodies of pieces.
 const MESSAGES: usize = 4096;

@@ -104,6 +104,26 @@ pub struct TwoStage {
     rests_until: Instant,
 }
 
+/// The signals of its own.
+impl TwoStage {
+    /// Asks for another `OPEN`, now: the answer to `OPEN` where the peer has to show first that it
+    /// receives our packets.
+    pub const AGAIN: Signals = Signals::own(0);
+    /// Asks whether the peer is there.
+    pub const PROBE: Signals = Signals::own(1);
+    /// The answer to `PROBE`.
+    pub const PRESENT: Signals = Signals::own(2);
+    /// The peer knows no such association where packets of this side come from now. It is not
+    /// proven: no more than a hint that this side's address has changed.
+    pub const UNKNOWN: Signals = Signals::own(3);
+    /// The peer has lost the association, and has proven it.
+    pub const LOST: Signals = Signals::own(4);
+    /// Tells the peer which association comes from another address now.
+    pub const IDENTIFY: Signals = Signals::own(5);
+    /// The answer to [`MOVED`](Signals::MOVED): the proof.
+    pub const RESPOND: Signals = Signals::own(6);
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Idle,

@@ -26,8 +26,8 @@ impl TwoStage {
             self.quiet_since = view.now;
             return Ok(());
         }
-        if signals.has(Signals::LOST | Signals::UNKNOWN) {
-            match signals.has(Signals::LOST) {
+        if signals.has(Self::LOST | Self::UNKNOWN) {
+            match signals.has(Self::LOST) {
                 true => self.is_lost(),
                 false => self.is_unknown(view),
             }
@@ -66,7 +66,7 @@ impl TwoStage {
             State::Asking(_) if signals.has(Signals::REFUSE) => {
                 self.state = State::Ended(Ending::Refused(0))
             }
-            State::Asking(question) if signals.has(Signals::AGAIN) && question.tries <= 1 => {
+            State::Asking(question) if signals.has(Self::AGAIN) && question.tries <= 1 => {
                 self.state = State::Asking(Question { at: view.now, ..question });
             }
             State::Asking(question) if signals.has(Signals::ACCEPT) => {
@@ -80,8 +80,8 @@ impl TwoStage {
         if signals.has(Signals::ACCEPT) && !was_asking {
             self.answer = self.answer.with(Signals::CONFIRM);
         }
-        if signals.has(Signals::CHALLENGE) {
-            self.answer = self.answer.with(Signals::RESPOND);
+        if signals.has(Signals::MOVED) {
+            self.answer = self.answer.with(Self::RESPOND);
             self.moving = self.moving.map(|moving| Moving { answered: true, ..moving });
         } else {
             self.moving = self.moving.filter(|moving| !moving.answered);
@@ -91,10 +91,10 @@ impl TwoStage {
             self.answer = self
                 .answer
                 .with(Signals::ACCEPT.when(signals.has(Signals::OPEN)))
-                .with(Signals::PRESENT.when(signals.has(Signals::PROBE)));
+                .with(Self::PRESENT.when(signals.has(Self::PROBE)));
             self.stirs(view);
             // Only a side that has heard our confirmation asks whether we are there, or answers.
-            if signals.has(Signals::PROBE | Signals::PRESENT) {
+            if signals.has(Self::PROBE | Self::PRESENT) {
                 self.confirming = None;
             }
         }

@@ -19,8 +19,8 @@ impl TwoStage {
             .with(Signals::OPEN.when(asks))
             .with(Signals::CONFIRM.when(self.confirms(view)))
             .with(Signals::ACCEPT.when(self.grants(view)))
-            .with(Signals::PROBE.when(self.probes(view)))
-            .with(Signals::IDENTIFY.when(self.identifies(view)))
+            .with(Self::PROBE.when(self.probes(view)))
+            .with(Self::IDENTIFY.when(self.identifies(view)))
             .with(
                 Signals::end(self.abandoned.unwrap_or(Ending::Finished)).when(self.farewell(view)),
             )
@@ -67,12 +67,12 @@ impl TwoStage {
         }
         self.answer = self.answer.without(signals);
         let timeout = self.timeout(view);
-        if signals.has(Signals::PROBE) {
+        if signals.has(Self::PROBE) {
             let wait = |tries: u32| timeout << tries.min(PROBES_MOST);
             self.probing = self.probing.map(|question| question.again(view, wait(question.tries)));
             self.looks_at = self.silent_at(self.silences(view).1);
         }
-        if signals.has(Signals::IDENTIFY) {
+        if signals.has(Self::IDENTIFY) {
             self.identifies_at = view.now.later(IDENTIFIED_EVERY);
             let again = self.moving.map(|Moving { question, answered }| {
                 let question = question.asked(view.now, timeout.max(IDENTIFIED_EVERY));

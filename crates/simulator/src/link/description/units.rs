@@ -66,6 +66,10 @@ const RATES: &[(&str, u64)] = &[
     ("kb/s", 1_000),
     ("Mb/s", 1_000_000),
     ("Gb/s", 1_000_000_000),
+    ("bit/s", 1),
+    ("kbit/s", 1_000),
+    ("Mbit/s", 1_000_000),
+    ("Gbit/s", 1_000_000_000),
     ("B/s", 8),
     ("kB/s", 8_000),
     ("MB/s", 8_000_000),
@@ -82,6 +86,7 @@ const SIZES: &[(&str, u64)] = &[
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
 ];
 
 const UNLIMITED: &str = "unlimited";
@@ -286,6 +291,7 @@ mod tests {
         let rate = |text| Rate::read(text).map(|rate| rate.0);
         assert_eq!(rate("100 Mb/s"), Some(Some(12_500_000)));
         assert_eq!(rate("9.6 kb/s"), Some(Some(1200)));
+        assert_eq!(rate("9.6 kbit/s"), Some(Some(1200)));
         assert_eq!(rate("150 B/s"), Some(Some(150)));
         assert_eq!(rate("unlimited"), Some(None));
         let places = |text| Places::read(text).map(|places| (places.octets, places.packets));

@@ -1,24 +1,27 @@
 //! The retransmit queue against a model that keeps every packet by itself.
 //!
-//! `SEEDS=100000 cargo test --release -p stackwright-transport --lib sent` runs more seeds.
+//! `SEEDS=30 cargo test --release -p stackwright-transport --lib sent` runs more seeds.
 
 extern crate std;
+
+mod model;
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use std::panic;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Credit;
+use stackwright_simulator::seeds;
 use stackwright_wire::{BufferTree, Message as _, Pool};
 
 use super::{
-    Acknowledged, Cause, Leaving, Numbering, Payload, Proven, Range, SentQueue, SentRange,
-    Settling, State, Transmission,
+    Acknowledged, Cause, Leaving, Numbering, Payload, Range, SentQueue, SentRange, Settling, State,
+    Transmission,
 };
 use crate::sending::messages::Messages;
 use crate::sending::pieces::Pieces;
 use crate::words::Label;
+use model::{Model, Packet};
 
 /// A small random source (splitmix64).
 struct Random(u64);
@@ -38,157 +41,6 @@ impl Random {
 
     fn chance(&mut self, of: u64) -> bool {
         self.below(of) == 0
-    }
-}
-
-/// One packet, as the model sees it.
-#[derive(Clone, Debug)]
-struct Packet {
-    span: Range<u64>,
-    octets: usize,
-    first_octet: Option<u8>,
-    label: Label,
-    /// The index of its message in the model.
-    message: usize,
-    sent_at: Instant,
-    order: u64,
-    times: u16,
-    inquiry_number: u32,
-    in_parts: bool,
-    cause: Option<Cause>,
-    /// The state; `None` if it is settled.
-    state: Option<State>,
-}
-
-#[derive(Default)]
-struct Model {
-    packets: Vec<Packet>,
-    /// The packets of each message that are not settled, and the octets that the application gets
-    /// back.
-    messages: Vec<(u32, usize)>,
-    released: Credit,
-    orders: u64,
-    acknowledged_order: u64,
-    /// The order behind what a timeout had lost and that counts as in flight again.
-    restored_order: u64,
-    /// The first numbers of what was lost in this episode and is not known to have arrived, when
-    /// that is over, and whether it began with a timeout.
-    doubted: BTreeSet<u64>,
-    episode_upto: u64,
-    timed_out: bool,
-    upto: u64,
-}
-
-impl Model {
-    fn settle(&mut self, at: usize) {
-        let packet = &mut self.packets[at];
-        packet.state = None;
-        let (left, credit) = &mut self.messages[packet.message];
-        *left -= 1;
-        if *left == 0 {
-            self.released.octets += *credit;
-            self.released.messages += 1;
-        }
-    }
-
-    fn acknowledge(
-        &mut self,
-        span: Range<u64>,
-        (copies, highest): (Instant, u64),
-        sum: &mut Acknowledged,
-        again: &mut BTreeSet<u64>,
-    ) {
-        for at in 0..self.packets.len() {
-            let packet = self.packets[at].clone();
-            if packet.state.is_none()
-                || packet.span.start < span.start
-                || packet.span.end > span.end
-            {
-                continue;
-            }
-            sum.octets += packet.octets as u64;
-            sum.units += 1;
-            let arrived = match packet.state {
-                Some(State::Lost(cause)) => Some(cause),
-                _ => packet.cause.filter(|_| !packet.in_parts && packet.sent_at > copies),
-            };
-            if matches!(arrived, Some(Cause::Overtaken | Cause::TimedOut)) {
-                again.insert(packet.span.start);
-            }
-            sum.late |= arrived == Some(Cause::Overtaken);
-            sum.doubtful |= arrived == Some(Cause::TimedOut);
-            if packet.times == 1 && packet.order < highest {
-                let oldest = sum.overtaken.unwrap_or(packet.sent_at).min(packet.sent_at);
-                sum.overtaken = Some(oldest);
-            }
-            sum.in_parts |= packet.in_parts;
-            sum.longest = sum.longest.max(if packet.in_parts { 0 } else { packet.octets });
-            let sent_at = Some(packet.sent_at);
-            if packet.times == 1 {
-                sum.newest = sum.newest.max(sent_at);
-            } else {
-                sum.repeated = sum.repeated.max(sent_at);
-            }
-            if packet.times == 1 || packet.sent_at <= copies {
-                sum.surely = sum.surely.max(sent_at);
-                self.acknowledged_order = self.acknowledged_order.max(packet.order);
-            }
-            self.settle(at);
-        }
-    }
-
-    fn of(&self, state: State) -> impl Iterator<Item = &Packet> {
-        self.packets.iter().filter(move |packet| packet.state == Some(state))
-    }
-
-    fn lost(&self) -> impl Iterator<Item = &Packet> {
-        let is_lost = |packet: &&Packet| packet.state.is_some_and(|is| is != State::InFlight);
-        self.packets.iter().filter(is_lost)
-    }
-
-    fn turn(&mut self, from: State, to: State) {
-        let packets = self.packets.iter_mut();
-        packets.filter(|packet| packet.state == Some(from)).for_each(|one| one.state = Some(to));
-    }
-
-    fn lose(&mut self, settled: u64, is_lost: impl Fn(&Packet) -> bool) -> u64 {
-        let mut octets = 0;
-        for packet in &mut self.packets {
-            if packet.state == Some(State::InFlight) && is_lost(packet) {
-                if settled >= self.episode_upto {
-                    (self.episode_upto, self.timed_out) = (self.upto, false);
-                    self.doubted.clear();
-                }
-                self.doubted.insert(packet.span.start);
-                packet.state = Some(State::Lost(Cause::Overtaken));
-                octets += packet.octets as u64;
-            }
-        }
-        octets
-    }
-
-    fn begin_episode(&mut self, doubted: BTreeSet<u64>, upto: u64) {
-        (self.doubted, self.episode_upto, self.timed_out) = (doubted, upto, upto > 0);
-    }
-
-    fn prove(&mut self, again: &BTreeSet<u64>) -> Proven {
-        let before = self.doubted.len();
-        self.doubted.retain(|number| !again.contains(number));
-        let found = self.doubted.len() < before;
-        let all = found && self.doubted.is_empty();
-        let late = found && !self.timed_out;
-        if all {
-            self.begin_episode(BTreeSet::new(), 0);
-        }
-        Proven { late, all }
-    }
-
-    fn oldest(&self) -> Option<&Packet> {
-        self.of(State::InFlight).min_by_key(|packet| packet.order)
-    }
-
-    fn place(&self, number: u64) -> usize {
-        self.packets.partition_point(|packet| packet.span.start < number)
     }
 }
 
@@ -516,8 +368,7 @@ impl Pair {
 
 #[test]
 fn behaves_as_if_each_packet_were_kept_by_itself() {
-    let seeds = std::env::var("SEEDS").map_or(3000, |seeds| seeds.parse().expect("a number"));
-    for seed in 0..seeds {
+    for seed in seeds(3000) {
         let result = panic::catch_unwind(|| Pair::new(seed).run(40 + seed % 80));
         assert!(result.is_ok(), "seed {seed}");
     }

@@ -1,0 +1,18 @@
+//! All tests of the crate, in one binary: a module for each subject.
+
+mod channel;
+mod client;
+mod comfort;
+mod connect;
+mod dissect;
+mod encrypted;
+mod ftp;
+mod graph;
+mod group;
+mod jis;
+mod monitor;
+mod over_ip;
+mod over_udp;
+mod perf;
+mod spec;
+mod station;

@@ -1,0 +1,8 @@
+//! All tests of the crate, in one binary: a module for each subject.
+
+mod checks;
+mod resends;
+mod services;
+mod strangers;
+mod talks;
+mod versions;
