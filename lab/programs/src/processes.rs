@@ -116,6 +116,15 @@ impl Running {
         self.child.stdout.take().expect("a piped output")
     }
 
+    /// Lets a reader have what the program complains about.
+    ///
+    /// # Panics
+    ///
+    /// When the complaints were not piped, or are taken already.
+    pub fn errors(&mut self) -> std::process::ChildStderr {
+        self.child.stderr.take().expect("piped complaints")
+    }
+
     /// Lets a writer have the program's standard input.
     ///
     /// # Panics

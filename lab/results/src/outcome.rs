@@ -41,11 +41,11 @@ pub struct Outcome {
 
 /// The axes of the document's figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Axes {
+pub struct Axes<Name = String> {
     /// What the rows vary.
-    pub x: String,
+    pub x: Name,
     /// What is measured.
-    pub y: String,
+    pub y: Name,
     /// Whether the first is logarithmic.
     pub log_x: bool,
     /// Whether the second is.
@@ -159,7 +159,22 @@ pub struct Comparison {
     pub verdict: Option<Verdict>,
 }
 
+/// Numbers of a document in one unit.
+pub fn figures<Who: Into<String>>(
+    numbers: impl IntoIterator<Item = (Who, f64)>,
+    unit: &str,
+) -> Vec<Figure> {
+    let figure = |(who, value): (Who, f64)| Figure { who: who.into(), value, unit: unit.into() };
+    numbers.into_iter().map(figure).collect()
+}
+
 impl Column {
+    /// Values that do not depend on how fast the machine is.
+    pub fn exact(name: &str, ours: bool, values: impl IntoIterator<Item = f64>) -> Self {
+        let sample = |value| Sample { value, probes: [0.0; 2], slow: false };
+        Column { samples: values.into_iter().map(sample).collect(), ..Column::new(name, ours) }
+    }
+
     /// A column without samples.
     pub fn new(name: &str, ours: bool) -> Self {
         Column {
@@ -197,9 +212,14 @@ impl Column {
 
 impl Row {
     /// A row without numbers, of which less is better.
-    pub fn new(key: &str, group: impl Into<String>, label: impl Into<String>, unit: &str) -> Self {
+    pub fn new(
+        key: impl Into<String>,
+        group: impl Into<String>,
+        label: impl Into<String>,
+        unit: &str,
+    ) -> Self {
         Row {
-            key: key.to_owned(),
+            key: key.into(),
             place: None,
             group: group.into(),
             label: label.into(),
@@ -212,6 +232,26 @@ impl Row {
             columns: Vec::new(),
             comparisons: Vec::new(),
         }
+    }
+
+    /// The same at this place on the horizontal axis.
+    pub fn at(self, x: f64) -> Self {
+        Row { x: Some(x), ..self }
+    }
+
+    /// The same, of which more is better.
+    pub fn more_is_better(self) -> Self {
+        Row { more_is_better: true, ..self }
+    }
+
+    /// The same with the best that the wire allows.
+    pub fn limited(self, limit: impl Into<Option<f64>>) -> Self {
+        Row { limit: limit.into(), ..self }
+    }
+
+    /// The same beside the document's numbers.
+    pub fn beside(self, document: Vec<Figure>) -> Self {
+        Row { document, ..self }
     }
 
     /// The column of that name.
@@ -242,16 +282,21 @@ impl Row {
 
     /// Asks for the ratios of every column of ours and every other one.
     pub fn compare_with_all(&mut self, target: Option<Target>) {
-        let names = |ours: bool| {
-            let of = self.columns.iter().filter(move |column| column.ours == ours);
-            of.map(|column| column.name.clone()).collect::<Vec<_>>()
-        };
-        let (ours, others) = (names(true), names(false));
-        for name in &ours {
-            for other in &others {
-                self.compare(name, other, target);
-            }
+        for name in self.names(true) {
+            self.compare_with_others(&name, target);
         }
+    }
+
+    /// Asks for the ratios of one column and every one that is not ours.
+    pub fn compare_with_others(&mut self, name: &str, target: Option<Target>) {
+        for other in self.names(false) {
+            self.compare(name, &other, target);
+        }
+    }
+
+    fn names(&self, ours: bool) -> Vec<String> {
+        let of = self.columns.iter().filter(|column| column.ours == ours);
+        of.map(|column| column.name.clone()).collect()
     }
 }
 

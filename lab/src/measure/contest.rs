@@ -18,12 +18,21 @@ pub(crate) struct Contestant<'a> {
 }
 
 impl<'a> Contestant<'a> {
+    /// One of ours, or somebody else.
+    pub(crate) fn new(
+        name: impl Into<String>,
+        ours: bool,
+        run: impl FnMut() -> Result<f64, Problem> + 'a,
+    ) -> Self {
+        Contestant { name: name.into(), ours, run: Box::new(run) }
+    }
+
     /// One of ours.
     pub(crate) fn ours(
         name: impl Into<String>,
         run: impl FnMut() -> Result<f64, Problem> + 'a,
     ) -> Self {
-        Contestant { name: name.into(), ours: true, run: Box::new(run) }
+        Contestant::new(name, true, run)
     }
 
     /// Somebody else.
@@ -31,7 +40,7 @@ impl<'a> Contestant<'a> {
         name: impl Into<String>,
         run: impl FnMut() -> Result<f64, Problem> + 'a,
     ) -> Self {
-        Contestant { name: name.into(), ours: false, run: Box::new(run) }
+        Contestant::new(name, false, run)
     }
 }
 
@@ -56,9 +65,9 @@ impl Course {
     ///
     /// # Errors
     /// When a contestant fails.
-    pub(crate) fn compete(
+    pub(crate) fn compete<'a>(
         &mut self,
-        contestants: Vec<Contestant<'_>>,
+        contestants: impl IntoIterator<Item = Contestant<'a>>,
     ) -> Result<Vec<Column>, Problem> {
         self.compete_for(1.0, contestants)
     }
@@ -67,11 +76,12 @@ impl Course {
     ///
     /// # Errors
     /// When a contestant fails.
-    pub(crate) fn compete_for(
+    pub(crate) fn compete_for<'a>(
         &mut self,
         patience: f64,
-        mut contestants: Vec<Contestant<'_>>,
+        contestants: impl IntoIterator<Item = Contestant<'a>>,
     ) -> Result<Vec<Column>, Problem> {
+        let mut contestants: Vec<_> = contestants.into_iter().collect();
         let mut columns: Vec<Column> =
             contestants.iter().map(|who| Column::new(&who.name, who.ours)).collect();
         if contestants.is_empty() {

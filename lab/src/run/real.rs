@@ -1,8 +1,6 @@
 //! A scenario on real sockets: a wire with its figures, and a process at each end.
 
-use std::io::{BufReader, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -11,7 +9,8 @@ use stackwright_results::Problem;
 use stackwright_simulator::{Profile, Traffic};
 
 use super::outcome::{FlowOutcome, Outcome};
-use super::station::{ClientSays, ServerSays, hear};
+use super::process::Process;
+use super::station::{ClientSays, ServerSays};
 use crate::link::{Report, Side, Wire};
 use crate::scenario::Scenario;
 use crate::workload::End;
@@ -47,20 +46,15 @@ pub(crate) fn run(
     let delay = forward.delay + back.delay;
     let mut wire = Wire::up(forward, back, seed)?;
     let mut server = station(&wire, Side::B, "server", path, sets, seed)?;
-    let listens: Option<String> = hear(&mut server.said);
-    if listens.as_deref() != Some("listening") {
+    if !server.hear::<String>().is_ok_and(|says| says == "listening") {
         return Err(Problem::new("the server did not start"));
     }
     let mut client = station(&wire, Side::A, "client", path, sets, seed)?;
-    let told: Vec<ClientSays> =
-        hear(&mut client.said).ok_or_else(|| Problem::new("the client failed"))?;
+    let told: Vec<ClientSays> = client.hear()?;
     thread::sleep(LINGER + delay);
     let ends: Vec<_> = told.iter().map(|told| &told.ends).collect();
-    if let Some(input) = &mut server.process.stdin {
-        writeln!(input, "{}", json!(ends)).map_err(Problem::new)?;
-    }
-    let heard: Vec<ServerSays> =
-        hear(&mut server.said).ok_or_else(|| Problem::new("the server failed"))?;
+    server.tell(&ends)?;
+    let heard: Vec<ServerSays> = server.hear()?;
     let ended = told.iter().flat_map(|told| &told.ends).all(|end| *end != End::Missing);
     let reports = wire.report()?;
     // The link does not tell flows apart.
@@ -94,34 +88,17 @@ fn traffic(report: &Report) -> Traffic {
     Traffic { packets: udp.offered + tcp.offered, octets: udp.octets_offered + tcp.octets_offered }
 }
 
-/// A process at one end of the wire, ended when dropped.
-struct Running {
-    process: Child,
-    said: BufReader<ChildStdout>,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
 fn station(
     wire: &Wire,
     side: Side,
-    role: &str,
+    role: &'static str,
     path: &Path,
     sets: &[String],
     seed: u64,
-) -> Result<Running, Problem> {
-    let program = std::env::current_exe().map_err(Problem::new)?;
-    let mut command: Command = wire.command(side, program);
-    command.arg("station").arg(path).args(["--role", role, "--seed", &seed.to_string()]);
-    command.args(["--address", &wire.address(Side::B).to_string()]);
-    command.args(sets.iter().flat_map(|set| ["--set", set]));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut process = command.spawn().map_err(Problem::new)?;
-    let said = process.stdout.take().ok_or_else(|| Problem::new("a process has no output"))?;
-    Ok(Running { process, said: BufReader::new(said) })
+) -> Result<Process, Problem> {
+    Process::start(role, Some((wire, side)), |command| {
+        command.arg("station").arg(path).args(["--role", role, "--seed", &seed.to_string()]);
+        command.args(["--address", &wire.address(Side::B).to_string()]);
+        command.args(sets.iter().flat_map(|set| ["--set", set]));
+    })
 }

@@ -7,7 +7,7 @@ use stackwright_results::outcome::Outcome;
 use stackwright_results::{Problem, picture, print, replace, say, try_out};
 
 use super::run::{Run, run};
-use super::{Table, tables};
+use super::{AnyTable, tables};
 use crate::measure::{Effort, Stop};
 
 /// Measure a comparison table: Stackwright, other programs, and published figures side by side
@@ -75,8 +75,8 @@ impl Arguments {
             return Ok(());
         }
         let name = self.name.as_deref().unwrap_or_default();
-        let chosen: Vec<_> =
-            tables.iter().filter(|table| name == "all" || table.about().name == name).collect();
+        let is_chosen = |table: &&dyn AnyTable| name == "all" || table.about().name == name;
+        let chosen: Vec<_> = tables.into_iter().filter(is_chosen).collect();
         if chosen.is_empty() {
             let names: Vec<_> = tables.iter().map(|table| table.about().name).collect();
             return Err(Problem::usage(format!("unknown table {name}"))
@@ -103,7 +103,7 @@ impl Arguments {
         let several = chosen.len() > 1;
         let mut ended = Ok(());
         for table in chosen {
-            ended = self.table(&**table, &stop, &mut outcomes);
+            ended = self.table(table, &stop, &mut outcomes);
             if stop.asked() {
                 ended = Err(Problem::interrupted());
                 break;
@@ -124,7 +124,7 @@ impl Arguments {
     /// Measures one table; prints it and keeps it, also where it is partial.
     fn table(
         &self,
-        table: &dyn Table,
+        table: &dyn AnyTable,
         stop: &Stop,
         outcomes: &mut Vec<Outcome>,
     ) -> Result<(), Problem> {

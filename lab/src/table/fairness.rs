@@ -1,24 +1,19 @@
 //! How two transfers share one link: ARTP with itself, with TCP, and BBR with CUBIC.
 
-use std::io::Write as _;
 use std::thread;
 use std::time::Duration;
 
 use stackwright_results::Problem;
-use stackwright_results::outcome::{Axes, Column, Row, Sample};
+use stackwright_results::outcome::{Axes, Column, Row};
 use stackwright_results::verdict::Target;
 use stackwright_simulator::{Conditions, Queue};
 
-use super::parallel::all;
-use super::transports::{Ends, Programs, Rival, Work};
-use super::{About, Cells, Table};
-use crate::link;
+use super::lossy::{MTU, link};
+use super::parallel::{all, cores};
+use super::transports::{Ends, Programs, Rival, Work, may_link};
+use super::{About, AnyTable, Table};
 use crate::measure::{Course, Effort, Limit};
-use crate::run::{self, Keep};
-use crate::scenario::Scenario;
-
-/// The table.
-pub(crate) struct Fairness;
+use crate::run;
 
 /// Who shares the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,90 +69,78 @@ const CELLS: [Cell; 16] = [
     cell("real/bbr/20M/100ms/q4", Pair::Bbr, M20, 100, 4.0),
 ];
 
-/// The longest packet of the link, in octets, and how many of them a queue holds at least.
-const MTU: u64 = 1500;
+/// How many packets a queue holds at least.
 const QUEUE_LEAST: u64 = 10;
 /// The least share of the link that each shall have beside the other.
 const SHARE: f64 = 0.35;
 
-impl Table for Fairness {
-    fn about(&self) -> About {
-        About {
-            name: "fairness",
-            title: "two transfers on one link",
-            measures: "Two transfers begin at the same time; after 60 s (10 s with --quick) the \
-                       share of the link’s rate is told that each \
-                       had, and Jain’s index of both: as payload, but beside TCP as packets, \
-                       which the link counts. Median of three seeds, or of three runs at the same \
-                       time, each on a link of \
-                       its own (one with --quick). Jitter of 0.1 ms, packets of 1500 octets, no \
-                       loss but by the queue, whose size is a \
-                       multiple of the bandwidth-delay product. The kernel’s TCP has the \
-                       congestion control that its name says, set for \
-                       each socket.",
-            source: "",
-            axes: Axes {
-                x: "queue, × bandwidth-delay".into(),
-                y: "share of the link".into(),
-                log_x: true,
-                log_y: false,
-            },
-            limit: Limit::Work,
+/// The table. It stands on the programs of real transfers, where there are real sockets.
+pub(super) const TABLE: &dyn AnyTable = &Table::<Cell, Option<Programs>> {
+    about: About {
+        name: "fairness",
+        title: "two transfers on one link",
+        measures: "Two transfers begin at the same time; after 60 s (10 s with --quick) the \
+                   share of the link’s rate is told that each \
+                   had, and Jain’s index of both: as payload, but beside TCP as packets, \
+                   which the link counts. Median of three seeds, or of three runs at the same \
+                   time, each on a link of \
+                   its own (one with --quick). Jitter of 0.1 ms, packets of 1500 octets, no \
+                   loss but by the queue, whose size is a \
+                   multiple of the bandwidth-delay product. The kernel’s TCP has the \
+                   congestion control that its name says, set for \
+                   each socket.",
+        source: "",
+        axes: Axes {
+            x: "queue, × bandwidth-delay",
+            y: "share of the link",
+            log_x: true,
+            log_y: false,
+        },
+        limit: Limit::Work,
+    },
+    cells: |effort| {
+        let chosen = CELLS.into_iter().filter(|cell| effort != Effort::Quick || cell.quick);
+        chosen.map(|cell| (row(&cell), cell)).collect()
+    },
+    open: |cells, notes| {
+        let real = cells.iter().any(|(_, cell)| cell.real);
+        if real && may_link(" on real sockets", notes) {
+            Programs::new().map(Some)
+        } else {
+            Ok(None)
         }
-    }
+    },
+    measure,
+};
 
-    fn keys(&self, effort: Effort) -> Vec<String> {
-        let chosen = CELLS.iter().filter(|cell| effort != Effort::Quick || cell.quick);
-        chosen.map(|cell| cell.key.to_owned()).collect()
+fn measure(
+    programs: &mut Option<Programs>,
+    cell: &Cell,
+    row: &mut Row,
+    course: &mut Course,
+) -> Result<(), Problem> {
+    let (programs, key, rivals) = (programs.as_ref(), cell.key, cell.rivals());
+    if cell.real && programs.is_none() {
+        return Ok(());
     }
-
-    fn open(&self, keys: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        if !keys.iter().any(|key| key.starts_with("real/")) {
-            return Ok(Box::new(Sharing { programs: None }));
-        }
-        if let Err(why) = link::check_rights() {
-            notes.push(format!("Nothing was measured on real sockets: {}.", why.says()));
-            return Ok(Box::new(Sharing { programs: None }));
-        }
-        Ok(Box::new(Sharing { programs: Some(Programs::new()?) }))
+    if let Some(why) = rivals.iter().filter(|_| cell.real).find_map(Rival::lacks) {
+        course.progress.suspend(|| eprintln!("lab: skipping {key}: {why}"));
+        return Ok(());
     }
-}
-
-struct Sharing {
-    /// What real transfers run by, where there are real sockets.
-    programs: Option<Programs>,
-}
-
-impl Cells for Sharing {
-    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let known = CELLS.iter().find(|cell| cell.key == key);
-        let cell = *known.ok_or_else(|| Problem::usage(format!("this table has no cell {key}")))?;
-        let mut row = row(&cell);
-        let rivals = cell.rivals();
-        if cell.real && self.programs.is_none() {
-            return Ok(row);
+    let (seconds, rounds) = if course.effort == Effort::Quick { (10.0, 1) } else { (60.0, 3) };
+    course.progress.set_message(format!("{key}, {seconds:.0} s"));
+    let seeds: Vec<u64> = (1..=rounds).map(|round| course.seed + round).collect();
+    let threads = if cell.real { seeds.len() } else { cores() };
+    let shares = all(&seeds, threads, &course.stop, |seed| match programs {
+        Some(programs) if rivals.iter().any(|rival| !rival.ours) => {
+            cell.beside_tcp(programs, seconds, *seed)
         }
-        if let Some(why) = rivals.iter().filter(|_| cell.real).find_map(Rival::lacks) {
-            course.progress.suspend(|| eprintln!("lab: skipping {key}: {why}"));
-            return Ok(row);
-        }
-        let (seconds, rounds) = if course.effort == Effort::Quick { (10.0, 1) } else { (60.0, 3) };
-        course.progress.set_message(format!("{key}, {seconds:.0} s"));
-        let seeds: Vec<u64> = (1..=rounds).map(|round| course.seed + round).collect();
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let threads = if cell.real { seeds.len() } else { cores };
-        let shares = all(&seeds, threads, &course.stop, |seed| match &self.programs {
-            Some(programs) if rivals.iter().any(|rival| !rival.ours) => {
-                cell.beside_tcp(programs, seconds, *seed)
-            }
-            _ => cell.artp(seconds, *seed),
-        })?;
-        if shares.is_empty() {
-            return Ok(row);
-        }
-        row.columns = columns(&cell, &rivals, &shares);
-        Ok(row)
+        _ => cell.artp(seconds, *seed),
+    })?;
+    if !shares.is_empty() {
+        row.columns = columns(cell, &rivals, &shares);
     }
+    Ok(())
 }
 
 /// A row without columns.
@@ -173,10 +156,8 @@ fn row(cell: &Cell) -> Row {
     };
     let place = if cell.pair == Pair::Alike { format!(", {place}") } else { String::new() };
     let label = format!("{path}queue {} × bandwidth-delay{place}", cell.queue);
-    let mut row = Row::new(cell.key, group, label, "");
-    row.more_is_better = true;
-    row.x = (cell.pair == Pair::Bbr).then_some(cell.queue);
-    row
+    let row = Row::new(cell.key, group, label, "").more_is_better();
+    if cell.pair == Pair::Bbr { row.at(cell.queue) } else { row }
 }
 
 /// The shares of both in all rounds, and what they shall be.
@@ -187,10 +168,8 @@ fn columns(cell: &Cell, rivals: &[Rival; 2], shares: &[[f64; 2]]) -> Vec<Column>
     };
     let least = (cell.pair == Pair::Tcp).then_some(Target::AtLeast(SHARE));
     let columns = rivals.iter().enumerate().map(|(at, rival)| {
-        let mut column = Column::new(&rival.name, rival.ours);
         let own: Vec<f64> = shares.iter().map(|shares| shares[at]).collect();
-        let sample = |value: &f64| Sample { value: *value, probes: [0.0; 2], slow: false };
-        column.samples = own.iter().map(sample).collect();
+        let mut column = Column::exact(&rival.name, rival.ours, own.iter().copied());
         column.tell("share of the link", "", &own, least);
         if at == 0 {
             let index: Vec<f64> = shares.iter().map(jain).collect();
@@ -224,7 +203,7 @@ impl Cell {
 
     fn queue_octets(&self) -> u64 {
         let product = self.rate as f64 * self.round_trip as f64 / 8e3;
-        ((self.queue * product) as u64).max(QUEUE_LEAST * MTU)
+        ((self.queue * product) as u64).max(QUEUE_LEAST * MTU as u64)
     }
 
     /// Two transfers by ARTP, cut short after so many seconds.
@@ -258,14 +237,7 @@ impl Cell {
 
     /// The shares of two transfers by ARTP, in the simulator or on real sockets.
     fn artp(&self, seconds: f64, seed: u64) -> Result<[f64; 2], Problem> {
-        let mut file = tempfile::Builder::new().suffix(".toml").tempfile().map_err(Problem::new)?;
-        file.write_all(self.scenario(seconds).as_bytes()).map_err(Problem::new)?;
-        let scenario = Scenario::load(file.path(), &[])?;
-        let outcome = if self.real {
-            run::on_sockets(&scenario, file.path(), &[], seed)?
-        } else {
-            run::simulate(&scenario, seed, None, Keep::default()).outcome
-        };
+        let outcome = run::text(self.scenario(seconds), seed, self.real)?.1;
         Ok([0, 1].map(|at| self.share(outcome.flows[at].counts.octets, seconds)))
     }
 
@@ -277,13 +249,9 @@ impl Cell {
         seed: u64,
     ) -> Result<[f64; 2], Problem> {
         let link = Conditions {
-            rate: Some(self.rate / 8),
-            mtu: Some(MTU as usize),
-            delay: Duration::from_micros(500 * self.round_trip),
             jitter: Duration::from_micros(100),
-            keeps_order: true,
             queue: Queue::octets(self.queue_octets()),
-            ..Conditions::IDEAL
+            ..link(self.rate / 8, self.round_trip)
         };
         let mut ends = Ends::wire(&link, seed)?;
         let work = Work::Bulk { size: 10_000, seconds: 2.0 * seconds };

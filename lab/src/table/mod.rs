@@ -24,6 +24,7 @@ mod fairness;
 mod ftp;
 mod jis;
 mod loss;
+mod lossy;
 mod map;
 mod octets;
 mod parallel;
@@ -54,15 +55,40 @@ pub(crate) struct About {
     /// The document and the table whose numbers stand beside ours; empty where there is none.
     pub(crate) source: &'static str,
     /// The document's axes.
-    pub(crate) axes: Axes,
+    pub(crate) axes: Axes<&'static str>,
     /// What limits it, which is probed between any two samples.
     pub(crate) limit: Limit,
 }
 
-/// A table of the lab.
-pub(crate) trait Table {
+/// No axes: rows without places.
+const NO_AXES: Axes<&str> = Axes { x: "", y: "", log_x: false, log_y: false };
+
+/// A cell: its row, which has all but samples, and the task that is measured for it.
+type Cell<Task> = (Row, Task);
+
+type Open<Task, Ground> = fn(&[Cell<Task>], &mut Vec<String>) -> Result<Ground, Problem>;
+type Measure<Task, Ground> = fn(&mut Ground, &Task, &mut Row, &mut Course) -> Result<(), Problem>;
+
+/// A table: its cells as data, and how one of them is measured.
+struct Table<Task, Ground> {
+    about: About,
+    /// The cells that this effort has time for, in the order of the rows. A full effort has time
+    /// for all.
+    cells: fn(Effort) -> Vec<Cell<Task>>,
+    /// Brings up what these cells stand on, and adds a note where something is missing. Fails where
+    /// nothing can be measured.
+    open: Open<Task, Ground>,
+    /// Fills the row of a cell. One that stays empty is left out.
+    measure: Measure<Task, Ground>,
+}
+
+/// Measures the cell of a key.
+type Measuring<'a> = Box<dyn FnMut(&str, &mut Course) -> Result<Row, Problem> + 'a>;
+
+/// A table of the lab, whatever its tasks are.
+pub(crate) trait AnyTable {
     /// What is known before.
-    fn about(&self) -> About;
+    fn about(&self) -> &About;
 
     /// The names of all cells that this effort has time for, in the order of the rows.
     fn keys(&self, effort: Effort) -> Vec<String>;
@@ -71,42 +97,57 @@ pub(crate) trait Table {
     ///
     /// # Errors
     /// Where nothing can be measured, and why.
-    fn open(&self, keys: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem>;
+    fn open(&self, keys: &[String], notes: &mut Vec<String>) -> Result<Measuring<'_>, Problem>;
 }
 
-/// A table that is ready to be measured.
-pub(crate) trait Cells {
-    /// Measures one cell.
-    ///
-    /// # Errors
-    /// Where a contestant fails.
-    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem>;
+impl<Task, Ground> AnyTable for Table<Task, Ground> {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn keys(&self, effort: Effort) -> Vec<String> {
+        (self.cells)(effort).into_iter().map(|(row, _)| row.key).collect()
+    }
+
+    fn open(&self, keys: &[String], notes: &mut Vec<String>) -> Result<Measuring<'_>, Problem> {
+        let mut cells = (self.cells)(Effort::Full);
+        cells.retain(|(row, _)| keys.contains(&row.key));
+        let mut ground = (self.open)(&cells, notes)?;
+        Ok(Box::new(move |key, course| {
+            let cell = cells.iter().find(|(row, _)| row.key == key);
+            let (row, task) =
+                cell.ok_or_else(|| Problem::usage(format!("this table has no cell {key}")))?;
+            let mut row = row.clone();
+            (self.measure)(&mut ground, task, &mut row, course)?;
+            Ok(row)
+        }))
+    }
 }
 
 /// All tables, in the order of `all`.
-pub(crate) fn tables() -> Vec<Box<dyn Table>> {
-    vec![
-        Box::new(map::Map),
-        Box::new(product_line::ProductLine),
-        Box::new(ftp::Latency),
-        Box::new(ftp::Throughput),
-        Box::new(ftp::Cpu),
-        Box::new(ftp::Memory),
-        Box::new(octets::Checksum),
-        Box::new(octets::Operations),
-        Box::new(octets::OnePass),
-        Box::new(wire::Wire),
-        Box::new(artp::Artp),
-        Box::new(transports::Transports),
-        Box::new(loss::Losses),
-        Box::new(paths::Paths),
-        Box::new(xtp::Xtp),
-        Box::new(recovery::Recovery),
-        Box::new(fairness::Fairness),
-        Box::new(jis::JisSize),
-        Box::new(jis::Jis),
-        Box::new(jis::JisFirst),
-        Box::new(jis::JisLosses),
-        Box::new(soak::Soak),
+pub(crate) fn tables() -> [&'static dyn AnyTable; 22] {
+    [
+        map::TABLE,
+        product_line::TABLE,
+        ftp::LATENCY,
+        ftp::THROUGHPUT,
+        ftp::CPU,
+        ftp::MEMORY,
+        octets::CHECKSUM,
+        octets::OPERATIONS,
+        octets::ONE_PASS,
+        wire::TABLE,
+        artp::TABLE,
+        transports::TABLE,
+        loss::TABLE,
+        paths::TABLE,
+        xtp::TABLE,
+        recovery::TABLE,
+        fairness::TABLE,
+        jis::SIZE,
+        jis::PICTURES,
+        jis::FIRST,
+        jis::LOSSES,
+        soak::TABLE,
     ]
 }

@@ -7,6 +7,11 @@ use stackwright_results::Problem;
 
 use crate::measure::Stop;
 
+/// How many threads run at the same time.
+pub(super) fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Runs all of them on so many threads; the results are in the order of the runs. There are none
 /// where somebody asked for the end.
 ///

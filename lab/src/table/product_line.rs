@@ -3,12 +3,13 @@
 mod echo;
 mod timers;
 
-use stackwright_base::{opening, session};
+use stackwright_base::opening::{Absent, Active, ActivePassive};
+use stackwright_base::session;
 use stackwright_results::Problem;
 use stackwright_results::outcome::{Axes, Row};
 use stackwright_wire::{BufferTree, Message, SingleBuffer};
 
-use super::{About, Cells, Table};
+use super::{About, AnyTable, Cell, Table};
 use crate::measure::{Course, Effort, Limit};
 
 /// What both kinds of work keep for an association.
@@ -22,80 +23,73 @@ impl stackwright_base::Subject for Counted {
     type Timer = ();
 }
 
+/// Measures a row.
+type Measure = fn(&mut Row, &mut Course) -> Result<(), Problem>;
+
+/// A kind of message and session, and what is measured with each opening.
+type Echoes = (&'static str, [(&'static str, Measure); 3]);
+
+/// The echo with each opening.
+const fn echoes<M: Message, S: session::Alternative + 'static>(name: &'static str) -> Echoes {
+    (
+        name,
+        [
+            ("interface", echo::measure::<M, S, Absent>),
+            ("active", echo::measure::<M, S, Active>),
+            ("active-passive", echo::measure::<M, S, ActivePassive>),
+        ],
+    )
+}
+
+const ECHOES: [Echoes; 4] = [
+    echoes::<SingleBuffer, session::Absent>("single-buffer/no-session"),
+    echoes::<SingleBuffer, session::Present>("single-buffer/session"),
+    echoes::<BufferTree, session::Absent>("buffer-tree/no-session"),
+    echoes::<BufferTree, session::Present>("buffer-tree/session"),
+];
+
+/// What is measured.
+enum Task {
+    Echo(Measure),
+    /// So many pending timers.
+    Timers(u32),
+}
+
 /// The table.
-pub(crate) struct ProductLine;
+pub(super) const TABLE: &dyn AnyTable = &Table::<Task, ()> {
+    about: About {
+        name: "product-line",
+        title: "the 48 generated bases",
+        measures: "Echo: a message gets a header, loses it, and its association is found among 64 and counted, on each of the \
+                   48 bases. Timers: of N pending timers the next one expires and is set again, and another one is moved.",
+        source: "",
+        axes: Axes { x: "pending timers", y: "time", log_x: true, log_y: true },
+        limit: Limit::Work,
+    },
+    cells,
+    open: |_, _| Ok(()),
+    measure: |(), task, row, course| match task {
+        Task::Echo(measure) => measure(row, course),
+        Task::Timers(count) => timers::measure(*count, row, course),
+    },
+};
 
-impl Table for ProductLine {
-    fn about(&self) -> About {
-        About {
-            name: "product-line",
-            title: "the 48 generated bases",
-            measures: "Echo: a message gets a header, loses it, and its association is found among 64 and counted, on each of the \
-                       48 bases. Timers: of N pending timers the next one expires and is set again, and another one is moved.",
-            source: "",
-            axes: Axes { x: "pending timers".into(), y: "time".into(), log_x: true, log_y: true },
-            limit: Limit::Work,
+fn cells(effort: Effort) -> Vec<Cell<Task>> {
+    let mut cells = Vec::new();
+    for (kind, openings) in ECHOES {
+        for (opening, measure) in openings {
+            let name = format!("{kind}/{opening}");
+            let label = name.replace('/', ", ");
+            let row = Row::new(format!("echo/{name}"), "echo, one message", label, "s");
+            cells.push((row, Task::Echo(measure)));
         }
     }
-
-    fn keys(&self, effort: Effort) -> Vec<String> {
-        let mut keys = Vec::new();
-        for message in ["single-buffer", "buffer-tree"] {
-            for session in ["no-session", "session"] {
-                for opening in ["interface", "active", "active-passive"] {
-                    keys.push(format!("echo/{message}/{session}/{opening}"));
-                }
-            }
-        }
-        // The ordered list needs seconds to be filled with the most.
-        let counts = [100, 1_000, 10_000, 100_000].into_iter();
-        let counts = counts.filter(|count| *count < 100_000 || effort == Effort::Full);
-        keys.extend(counts.map(|count| format!("timers/{count}")));
-        keys
+    // The ordered list needs seconds to be filled with the most.
+    let counts = [100, 1_000, 10_000, 100_000].into_iter();
+    for count in counts.filter(|count| *count < 100_000 || effort == Effort::Full) {
+        let group = "timers, one that expires and one that is moved";
+        let row = Row::new(format!("timers/{count}"), group, count.to_string(), "s");
+        cells.push((row.at(f64::from(count)), Task::Timers(count)));
     }
-
-    fn open(&self, _: &[String], _: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        Ok(Box::new(Bases))
-    }
-}
-
-struct Bases;
-
-impl Cells for Bases {
-    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("this table has no cell {key}"));
-        if let Some(count) = key.strip_prefix("timers/") {
-            return timers::row(key, count.parse().map_err(|_| unknown())?, course);
-        }
-        let words: Vec<&str> = key.split('/').collect();
-        let ["echo", message, session, opening] = words[..] else { return Err(unknown()) };
-        match (message, session) {
-            ("single-buffer", "no-session") => {
-                opened::<SingleBuffer, session::Absent>(key, opening, course)
-            }
-            ("single-buffer", "session") => {
-                opened::<SingleBuffer, session::Present>(key, opening, course)
-            }
-            ("buffer-tree", "no-session") => {
-                opened::<BufferTree, session::Absent>(key, opening, course)
-            }
-            ("buffer-tree", "session") => {
-                opened::<BufferTree, session::Present>(key, opening, course)
-            }
-            _ => Err(unknown()),
-        }
-    }
-}
-
-fn opened<M: Message, S: session::Alternative + 'static>(
-    key: &str,
-    opening: &str,
-    course: &mut Course,
-) -> Result<Row, Problem> {
-    match opening {
-        "interface" => echo::row::<M, S, opening::Absent>(key, course),
-        "active" => echo::row::<M, S, opening::Active>(key, course),
-        "active-passive" => echo::row::<M, S, opening::ActivePassive>(key, course),
-        _ => Err(Problem::usage(format!("this table has no cell {key}"))),
-    }
+    cells
 }

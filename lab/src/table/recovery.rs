@@ -6,24 +6,24 @@ use stackwright::transport::{Boxed, Exchange as _, IntoPart as _, SlotPart, Slot
 use stackwright::xtp::header::XtpPacket;
 use stackwright::xtp::services::{Connection, context};
 use stackwright::xtp::{Config, ContextKey};
-use stackwright_contract::{Duration, Participant};
+use stackwright_contract::Participant;
 use stackwright_results::Problem;
-use stackwright_results::outcome::{Axes, Column, Row, Sample};
+use stackwright_results::outcome::{Axes, Column, Row};
 use stackwright_results::verdict::Target;
-use stackwright_simulator::{Conditions, Loss};
+use stackwright_simulator::Conditions;
 use stackwright_trial::Trial;
 use stackwright_trial::setting::M;
 
-use super::{About, Cells, Table};
+use super::lossy::{Lossy, cells};
+use super::{About, AnyTable, Table};
 use crate::measure::{Course, Effort, Limit};
 
-/// The table.
-pub(crate) struct Recovery;
-
-/// Of packets, each way, as cells say it and as it is.
-const LOSSES: [(&str, f64); 5] = [("0", 0.0), ("1", 0.01), ("2", 0.02), ("5", 0.05), ("10", 0.1)];
+/// Of packets, each way.
+const PERCENTS: [f64; 5] = [0.0, 1.0, 2.0, 5.0, 10.0];
 /// To and fro, in milliseconds.
-const DELAYS: [u64; 5] = [1, 10, 30, 100, 300];
+const ROUND_TRIPS: [u64; 5] = [1, 10, 30, 100, 300];
+/// Where selective repeat shall gain most.
+const WORST: Lossy = Lossy { round_trip: 100, percent: 5.0 };
 /// In octets a second: 100 Mb/s.
 const RATE: u64 = 12_500_000;
 
@@ -39,40 +39,30 @@ const CONTESTANTS: [(&str, bool, bool); 4] = [
     ("go-back-N, no FASTNAK", false, false),
 ];
 
-impl Table for Recovery {
-    fn about(&self) -> About {
-        About {
-            name: "recovery",
-            title: "selective repeat beside go-back-N in XTP",
-            measures: "In the simulator: 2 MB in messages of 10 kB over a Connection of XTP with \
-                       packets of 1472 octets and a window of 1 MiB, from the opening to the last \
-                       octet, on a link of 100 Mb/s that loses each packet, reports too, with that \
-                       probability. 20 seeds for each cell (3 with --quick), which are the same \
-                       for all contestants.",
-            source: "",
-            axes: Axes {
-                x: "% of packets lost".into(),
-                y: "Mb/s".into(),
-                log_x: false,
-                log_y: false,
-            },
-            limit: Limit::Work,
-        }
-    }
-
-    fn keys(&self, effort: Effort) -> Vec<String> {
-        let quick = |delay: u64, loss: &str| delay == 100 && loss == "5" || delay == 1;
-        let cells = DELAYS.into_iter().flat_map(|delay| LOSSES.map(|(loss, _)| (delay, loss)));
-        let chosen = cells.filter(|(delay, loss)| effort != Effort::Quick || quick(*delay, loss));
-        chosen.map(|(delay, loss)| format!("{delay}ms/{loss}")).collect()
-    }
-
-    fn open(&self, _: &[String], _: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        Ok(Box::new(Simulated))
-    }
-}
-
-struct Simulated;
+/// The table.
+pub(super) const TABLE: &dyn AnyTable = &Table::<Lossy, ()> {
+    about: About {
+        name: "recovery",
+        title: "selective repeat beside go-back-N in XTP",
+        measures: "In the simulator: 2 MB in messages of 10 kB over a Connection of XTP with \
+                   packets of 1472 octets and a window of 1 MiB, from the opening to the last \
+                   octet, on a link of 100 Mb/s that loses each packet, reports too, with that \
+                   probability. 20 seeds for each cell (3 with --quick), which are the same \
+                   for all contestants.",
+        source: "",
+        axes: Axes { x: "% of packets lost", y: "Mb/s", log_x: false, log_y: false },
+        limit: Limit::Work,
+    },
+    cells: |effort| {
+        let mut cells = cells(&ROUND_TRIPS, &PERCENTS, "Mb/s");
+        let quick = |link: &Lossy| *link == WORST || link.round_trip == 1;
+        cells.retain(|(_, link)| effort != Effort::Quick || quick(link));
+        let row = |row: Row| row.more_is_better().limited(RATE as f64 * 8e-6);
+        cells.into_iter().map(|(cell, link)| (row(cell), link)).collect()
+    },
+    open: |_, _| Ok(()),
+    measure,
+};
 
 /// One end of a Connection; the first opens.
 fn end(side: usize, selective: bool, at_once: bool) -> Slots<Boxed<M, XtpPacket>> {
@@ -118,42 +108,23 @@ fn takes(selective: bool, at_once: bool, link: &Conditions, seed: u64) -> Option
     Some(ends.now().since(begin).as_secs_f64())
 }
 
-impl Cells for Simulated {
-    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("this table has no cell {key}"));
-        let (delay, loss) = key.split_once("ms/").ok_or_else(unknown)?;
-        let delay: u64 =
-            delay.parse().ok().filter(|delay| DELAYS.contains(delay)).ok_or_else(unknown)?;
-        let (label, loss) =
-            LOSSES.into_iter().find(|(name, _)| *name == loss).ok_or_else(unknown)?;
-        let mut row =
-            Row::new(key, format!("{delay} ms to and fro"), format!("{label} % lost"), "Mb/s");
-        (row.more_is_better, row.x) = (true, Some(100.0 * loss));
-        row.limit = Some(RATE as f64 * 8e-6);
-        let link = Conditions {
-            rate: Some(RATE),
-            delay: Duration::from_micros(500 * delay),
-            loss: if loss > 0.0 { Loss::Bernoulli(loss) } else { Loss::None },
-            keeps_order: true,
-            ..Conditions::IDEAL
-        };
-        let seeds = if course.effort == Effort::Quick { 3 } else { 20 };
-        for (name, selective, at_once) in CONTESTANTS {
-            let mut column = Column::new(name, true);
-            for seed in 0..seeds {
-                if course.stop.asked() {
-                    return Ok(row);
-                }
-                // What does not arrive counts as nothing.
-                let took = takes(selective, at_once, &link, course.seed.wrapping_add(seed));
-                let value = took.map_or(0.0, |took| (8 * MESSAGES * MESSAGE) as f64 / took / 1e6);
-                column.samples.push(Sample { value, probes: [0.0; 2], slow: false });
+fn measure(_: &mut (), lossy: &Lossy, row: &mut Row, course: &mut Course) -> Result<(), Problem> {
+    let link = Conditions { mtu: None, ..lossy.link(RATE) };
+    let seeds = if course.effort == Effort::Quick { 3 } else { 20 };
+    for (name, selective, at_once) in CONTESTANTS {
+        let mut values = Vec::new();
+        for seed in 0..seeds {
+            if course.stop.asked() {
+                return Ok(());
             }
-            row.columns.push(column);
+            // What does not arrive counts as nothing.
+            let took = takes(selective, at_once, &link, course.seed.wrapping_add(seed));
+            values.push(took.map_or(0.0, |took| (8 * MESSAGES * MESSAGE) as f64 / took / 1e6));
         }
-        let least = if (delay, label) == (100, "5") { 1.5 } else { 0.99 };
-        row.compare("selective", "go-back-N", Some(Target::AtLeast(least)));
-        row.compare("selective, no FASTNAK", "go-back-N, no FASTNAK", Some(Target::AtLeast(0.99)));
-        Ok(row)
+        row.columns.push(Column::exact(name, true, values));
     }
+    let least = if *lossy == WORST { 1.5 } else { 0.99 };
+    row.compare("selective", "go-back-N", Some(Target::AtLeast(least)));
+    row.compare("selective, no FASTNAK", "go-back-N, no FASTNAK", Some(Target::AtLeast(0.99)));
+    Ok(())
 }

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use stackwright_results::outcome::{FORMAT, Outcome, Row};
+use stackwright_results::outcome::{Axes, FORMAT, Outcome, Row};
 use stackwright_results::{Conditions, Problem};
 
-use super::{Table, tables};
+use super::{AnyTable, tables};
 use crate::measure::{Course, Effort, Probe, Stop};
 
 /// What of a table is wanted.
@@ -29,11 +29,12 @@ const KEEP: Duration = Duration::from_secs(2);
 /// # Errors
 /// Where nothing could be measured.
 pub(crate) fn run(
-    table: &dyn Table,
+    table: &dyn AnyTable,
     asked: &Run,
     keep: &dyn Fn(&Outcome) -> Result<(), Problem>,
 ) -> Result<(Outcome, Result<(), Problem>), Problem> {
     let about = table.about();
+    let Axes { x, y, log_x, log_y } = about.axes;
     let keys = chosen(table, asked)?;
     let mut outcome = Outcome {
         format: FORMAT,
@@ -45,12 +46,12 @@ pub(crate) fn run(
         complete: false,
         command: command(about.name, asked),
         conditions: Conditions::now(),
-        axes: about.axes,
+        axes: Axes { x: x.to_owned(), y: y.to_owned(), log_x, log_y },
         notes: Vec::new(),
         rows: Vec::new(),
     };
     let all = table.keys(Effort::Full);
-    let mut cells = table.open(&keys, &mut outcome.notes)?;
+    let mut measure = table.open(&keys, &mut outcome.notes)?;
     let style = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len} {wide_msg}");
     let progress = ProgressBar::new(keys.len() as u64).with_prefix(about.name);
     progress.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -65,7 +66,7 @@ pub(crate) fn run(
     };
     let (mut ended, mut kept) = (Ok(()), None);
     for key in &keys {
-        match cells.measure(key, &mut course) {
+        match measure(key, &mut course) {
             Ok(row) if row.columns.iter().any(|column| !column.samples.is_empty()) => {
                 let place = place(all.iter().map(String::as_str), key);
                 outcome.rows.push(Row { place, ..row });
@@ -103,7 +104,7 @@ fn place<'a>(mut all: impl Iterator<Item = &'a str>, name: &str) -> Option<u32> 
 }
 
 /// All cells, or the one that was asked for.
-fn chosen(table: &dyn Table, asked: &Run) -> Result<Vec<String>, Problem> {
+fn chosen(table: &dyn AnyTable, asked: &Run) -> Result<Vec<String>, Problem> {
     let Some(cell) = &asked.cell else { return Ok(table.keys(asked.effort)) };
     // A cell alone may be one for which only a full run has time.
     let all = table.keys(Effort::Full);

@@ -1,17 +1,16 @@
 //! Both processes, and what they tell.
 
-use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use stackwright_results::Problem;
 use stackwright_simulator::Profile;
 
 use super::station::Told;
 use super::work::Work;
 use crate::link::{Report, Side, Wire};
+use crate::run::Process;
 
 /// What came of a transfer.
 #[derive(Serialize, Debug)]
@@ -53,57 +52,19 @@ pub(super) fn run(
         Some(wire) => SocketAddr::new(wire.address(Side::B), PORT),
         None => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
     };
-    let mut receiver = Running::start(wire.as_ref(), Side::B, "receiver", place, work, file)?;
-    let place: Option<SocketAddr> = receiver.hear("receiver")?;
+    let start = |role, side, place: SocketAddr, file: Option<&Path>| {
+        Process::start(role, wire.as_ref().map(|wire| (wire, side)), |command| {
+            command.args(["transfer-station", "--role", role, "--address", &place.to_string()]);
+            command.args(work.arguments());
+            command.args(file.into_iter().flat_map(|file| [Path::new("--into"), file]));
+        })
+    };
+    let mut receiver = start("receiver", Side::B, place, file)?;
+    let place: Option<SocketAddr> = receiver.hear()?;
     let place = place.ok_or_else(|| Problem::new("the receiver is not listening"))?;
-    let mut sender = Running::start(wire.as_ref(), Side::A, "sender", place, work, None)?;
-    let sender = sender.hear("sender")?;
-    drop(receiver.process.stdin.take());
-    let receiver = receiver.hear("receiver")?;
+    let sender = start("sender", Side::A, place, None)?.hear()?;
+    receiver.end();
+    let receiver = receiver.hear()?;
     let wire = wire.map(Wire::down).transpose()?;
     Ok(Outcome { sender, receiver, wire })
-}
-
-/// A process, ended when dropped.
-struct Running {
-    process: Child,
-    said: BufReader<ChildStdout>,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-impl Running {
-    fn start(
-        wire: Option<&Wire>,
-        side: Side,
-        role: &str,
-        place: SocketAddr,
-        work: &Work,
-        file: Option<&Path>,
-    ) -> Result<Self, Problem> {
-        let program = std::env::current_exe().map_err(Problem::new)?;
-        let mut command =
-            wire.map_or_else(|| Command::new(&program), |wire| wire.command(side, &program));
-        command.args(["transfer-station", "--role", role, "--address", &place.to_string()]);
-        command.args(work.arguments());
-        if let Some(file) = file {
-            command.arg("--into").arg(file);
-        }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = command.spawn().map_err(Problem::new)?;
-        let said = process.stdout.take().ok_or_else(|| Problem::new("a process has no output"))?;
-        Ok(Running { process, said: BufReader::new(said) })
-    }
-
-    fn hear<T: DeserializeOwned>(&mut self, who: &str) -> Result<T, Problem> {
-        let mut line = String::new();
-        let read = self.said.read_line(&mut line);
-        let heard = read.ok().and_then(|_| serde_json::from_str(&line).ok());
-        heard.ok_or_else(|| Problem::new(format!("the {who} failed")))
-    }
 }

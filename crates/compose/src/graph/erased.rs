@@ -43,7 +43,7 @@ where
     P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>> + 'static,
 {
     fn facts(&self) -> Facts {
-        P::FACTS
+        self.0.facts()
     }
 
     fn batches(&self) -> Batches {

@@ -9,7 +9,7 @@ use super::heat;
 use super::legend::{self, TEXT};
 use super::palette::{DOCUMENT, INK, Mark, colour, mark};
 use super::{Row, WIDTH};
-use crate::matrix::is_matrix;
+use crate::matrix::{self, is_matrix};
 use crate::outcome::{Axes, Column};
 use crate::quantity::{quantity, step};
 
@@ -37,12 +37,7 @@ fn lined(rows: &[&Row]) -> bool {
 /// The contestants, then whose numbers the document has that are in the same unit; and how many the
 /// former are.
 fn names(rows: &[&Row]) -> (Vec<String>, usize) {
-    let mut names: Vec<String> = Vec::new();
-    for column in rows.iter().flat_map(|row| &row.columns) {
-        if !names.contains(&column.name) {
-            names.push(column.name.clone());
-        }
-    }
+    let mut names: Vec<String> = matrix::names(rows).into_iter().map(str::to_owned).collect();
     let contestants = names.len();
     for row in rows {
         for figure in row.document.iter().filter(|figure| figure.unit == row.unit) {

@@ -60,11 +60,13 @@ impl Client {
         }
     }
 
-    /// Fetches `name` into the folder `into`.
+    /// Fetches `name` into the folder `into`; over TLS, from a server with this identity. Whom
+    /// strangers trust costs nothing here: ours compares the certificate's fingerprint.
     pub(super) fn get(
         self,
         place: &dyn Place,
         server: SocketAddr,
+        identity: Option<&Identity>,
         name: &str,
         into: &Path,
     ) -> Command {
@@ -73,6 +75,9 @@ impl Client {
             Client::Stackwright | Client::Reference => {
                 let mut command = place.command(&self.ours().unwrap_or_default());
                 command.arg("get").arg(url).arg(target);
+                if let Some(identity) = identity {
+                    command.arg("--pin").arg(identity.fingerprint());
+                }
                 command
             }
             Client::Ncftp => {
@@ -80,42 +85,15 @@ impl Client {
                 command.arg(into).arg(name);
                 command
             }
-            Client::Lftp => lftp(place, &format!("get1 {url} -o {}", quoted(&target))),
-            Client::Curl => {
-                let mut command = stranger(place, "curl");
-                command.args(["--silent", "--output"]).arg(target).arg(url);
-                command
-            }
-        }
-    }
-
-    /// Fetches `name` over TLS, from a server with this identity. Whom strangers trust costs
-    /// nothing here: ours compares the certificate's fingerprint.
-    pub(super) fn get_with_tls(
-        self,
-        place: &dyn Place,
-        server: SocketAddr,
-        identity: &Identity,
-        name: &str,
-        into: &Path,
-    ) -> Command {
-        let (url, target) = (format!("ftp://{server}/{name}"), into.join(name));
-        match self {
             Client::Lftp => {
-                let settings = "set ftp:ssl-force yes; set ftp:ssl-protect-data yes; \
-                                set ftp:ssl-allow-anonymous yes; set ssl:verify-certificate no";
                 let order = format!("get1 {url} -o {}", quoted(&target));
-                lftp_with(place, &format!("{settings}; {order}"))
+                lftp(place, if identity.is_some() { WITH_TLS } else { PLAIN }, &order)
             }
             Client::Curl => {
                 let mut command = stranger(place, "curl");
-                command.args(["--silent", "--ssl-reqd", "--insecure", "--output"]);
-                command.arg(target).arg(url);
-                command
-            }
-            _ => {
-                let mut command = self.get(place, server, name, into);
-                command.arg("--pin").arg(identity.fingerprint());
+                let tls: &[&str] =
+                    if identity.is_some() { &["--ssl-reqd", "--insecure"] } else { &[] };
+                command.arg("--silent").args(tls).arg("--output").arg(target).arg(url);
                 command
             }
         }
@@ -137,7 +115,8 @@ impl Client {
                 command
             }
             Client::Lftp => {
-                lftp(place, &format!("open ftp://{server}/; put -O in {}", quoted(file)))
+                let order = format!("open ftp://{server}/; put -O in {}", quoted(file));
+                lftp(place, PLAIN, &order)
             }
             Client::Curl => {
                 let mut command = stranger(place, "curl");
@@ -160,15 +139,16 @@ fn ncftp(place: &dyn Place, program: &str, server: SocketAddr) -> Command {
     command
 }
 
-/// Without the user's settings, without asking for TLS, one attempt.
-fn lftp(place: &dyn Place, order: &str) -> Command {
-    lftp_with(place, &format!("set ftp:ssl-allow no; {order}"))
-}
+/// What lftp is told of TLS.
+const PLAIN: &str = "set ftp:ssl-allow no";
+const WITH_TLS: &str = "set ftp:ssl-force yes; set ftp:ssl-protect-data yes; \
+                        set ftp:ssl-allow-anonymous yes; set ssl:verify-certificate no";
 
-fn lftp_with(place: &dyn Place, order: &str) -> Command {
+/// Without the user's settings, one attempt.
+fn lftp(place: &dyn Place, tls: &str, order: &str) -> Command {
     let mut command = stranger(place, "lftp");
     let settings = "set net:max-retries 1; set xfer:clobber yes";
-    command.args(["--norc", "-c", &format!("{settings}; {order}")]);
+    command.args(["--norc", "-c", &format!("{settings}; {tls}; {order}")]);
     command
 }
 

@@ -8,6 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use stackwright_programs::content::SIZES;
 use stackwright_programs::encrypted::{self, Certificates, Identity};
 use stackwright_programs::place::Place;
+use stackwright_programs::processes::find;
 use stackwright_programs::scratch::Scratch;
 use stackwright_programs::served;
 use stackwright_programs::servers::{
@@ -70,13 +71,16 @@ pub(super) const REFERENCE_TLS: &str = "reference with TLS";
 pub(super) const VSFTPD_TLS: &str = "vsftpd with TLS";
 
 impl Ground {
-    /// Prepares it.
-    ///
-    /// Where a wire of `keys` cannot be put up, a note says why.
+    /// Prepares it for cells on these wires. Where one cannot be put up, or one of the programs
+    /// `others` is missing, a note says so.
     ///
     /// # Errors
-    /// Where there is no program, or no room for the files.
-    pub(super) fn new(keys: &[String], notes: &mut Vec<String>) -> Result<Self, Problem> {
+    /// Where there is no program, no vsftpd, which all clients use, or no room for the files.
+    pub(super) fn new(
+        wires: &[&str],
+        others: &[&str],
+        notes: &mut Vec<String>,
+    ) -> Result<Self, Problem> {
         strangers::install();
         let installed = Scratch::new();
         program::copy(&installed)?;
@@ -87,20 +91,23 @@ impl Ground {
         let into = Scratch::below(folder.path());
         let mut left_out = Vec::new();
         for wire in WIRES {
-            let wanted = keys.iter().any(|key| key.split('/').next() == Some(wire));
+            let wanted = wires.contains(&wire);
             if let Some(problem) = wanted.then(|| between(wire, 0).err()).flatten() {
                 notes.push(format!("The wire {wire} is left out: {}.", problem.says()));
                 left_out.push(wire);
             }
         }
-        Ok(Ground {
-            folder,
-            into,
-            wires: BTreeMap::new(),
-            left_out,
-            identity: None,
-            _installed: installed,
-        })
+        if find(VSFTPD).is_none() {
+            return Err(Problem::new(
+                "vsftpd is not installed, and all clients of this table use it",
+            )
+            .advise(
+                "install the package vsftpd, or run this as root on Debian, which installs it",
+            ));
+        }
+        notes.extend(strangers::note(others));
+        let (wires, identity) = (BTreeMap::new(), None);
+        Ok(Ground { folder, into, wires, left_out, identity, _installed: installed })
     }
 
     /// Whether the wire of that name can be put up here.
@@ -184,8 +191,8 @@ pub(super) fn servers() -> Vec<&'static str> {
     let is_there = |name: &&str| match *name {
         OURS => true,
         REFERENCE => program::reference().is_some(),
-        PURE_FTPD => stackwright_programs::processes::find(PURE_FTPD).is_some() && may_mount(),
-        _ => stackwright_programs::processes::find(VSFTPD).is_some(),
+        PURE_FTPD => find(PURE_FTPD).is_some() && may_mount(),
+        _ => find(VSFTPD).is_some(),
     };
     SERVERS.into_iter().filter(is_there).collect()
 }

@@ -3,171 +3,130 @@
 use std::io::Read;
 use std::time::Duration;
 
+use stackwright_programs::content::Sized;
 use stackwright_programs::control::Control;
 use stackwright_programs::processes::eventually;
 use stackwright_results::Problem;
-use stackwright_results::outcome::{Axes, Row};
+use stackwright_results::outcome::{Axes, Column, Row};
 use stackwright_results::verdict::Target;
 
-use super::clients::{CLIENTS, Client, take_away};
-use super::ground::{Ground, OURS, VSFTPD, servers};
+use super::ground::{Ground, OURS, servers};
 use super::held::{Held, by_family, family, peak};
-use super::latency::needs_vsftpd;
+use super::task::downloads;
 use super::wires::LOOPBACK;
-use super::{documents, size, strangers};
-use crate::measure::{Contestant, Course, Effort, Limit};
-use crate::table::{About, Cells, Table};
+use super::{documents, sizes};
+use crate::measure::{Contestant, Course, Limit};
+use crate::table::{About, AnyTable, Cell, Table};
 
-/// Clients are looked at while they fetch files of these sizes: what they hold shall not grow.
-const FETCHED: [&str; 4] = ["100kB", "1MB", "10MB", "100MB"];
-/// What servers are doing when they are looked at, and how the table calls it.
-const DOING: [(&str, &str); 3] = [
-    ("idle", "no client"),
-    ("session", "one client waits"),
-    ("100MB", "one client downloads 100 MB"),
+/// Who is looked at.
+#[derive(Clone, Copy)]
+enum Who {
+    /// Servers that have nothing to do.
+    Idle,
+    /// Servers with a client, which fetches the largest file or waits.
+    Busy { fetches: bool },
+    /// Clients that fetch a file.
+    Client(Sized),
+}
+
+/// What servers are doing when they are looked at, how the table calls it, and the document's
+/// numbers.
+const DOING: [(&str, &str, Who, Option<[f64; 3]>); 3] = [
+    ("idle", "no client", Who::Idle, Some(documents::IDLE_SERVER)),
+    ("session", "one client waits", Who::Busy { fetches: false }, None),
+    (
+        "100MB",
+        "one client downloads 100 MB",
+        Who::Busy { fetches: true },
+        Some(documents::BUSY_SERVER),
+    ),
 ];
 
-/// The table.
-pub(crate) struct Memory;
+/// What is counted of it.
+type Count = fn(Held) -> f64;
+const UNITS: [(&str, Count); 2] = [("rss", |held| held.rss), ("pss", |held| held.pss)];
 
-impl Table for Memory {
-    fn about(&self) -> About {
-        About {
-            name: "ftp-memory",
-            title: "memory of FTP clients and servers",
-            measures: "The maximum of a client while it downloads a file, and the total of all processes of a server: \
-                       resident pages (RSS), and proportional set size (PSS), in which shared pages are divided among their users.",
-            source: documents::MEMORY,
-            axes: Axes { x: "octets fetched".into(), y: "kB".into(), log_x: true, log_y: false },
-            limit: Limit::Loopback,
-        }
-    }
-
-    fn keys(&self, _: Effort) -> Vec<String> {
-        let mut keys = Vec::new();
-        for unit in ["rss", "pss"] {
-            keys.extend(DOING.map(|(doing, _)| format!("server-{unit}/{doing}")));
-        }
-        for unit in ["rss", "pss"] {
-            keys.extend(FETCHED.map(|size| format!("client-{unit}/{size}")));
-        }
-        keys
-    }
-
-    fn open(&self, keys: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        let ground = Ground::new(keys, notes)?;
-        needs_vsftpd()?;
-        notes.extend(strangers::note(&["ncftpget", "lftp", "curl", "pure-ftpd"]));
-        Ok(Box::new(Looks { ground }))
-    }
-}
-
-struct Looks {
-    ground: Ground,
-}
-
-impl Cells for Looks {
-    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("this table has no cell {key}"));
-        let (who, what) = key.split_once('/').ok_or_else(unknown)?;
-        let (who, unit) = who.split_once('-').ok_or_else(unknown)?;
-        let counted = |held: Held| if unit == "pss" { held.pss } else { held.rss };
-        let mut row = match who {
-            "client" => self.client(key, what, counted, course)?,
-            "server" => self.server(key, what, counted, course)?,
-            _ => return Err(unknown()),
+/// The table. Its tasks are who is looked at, and what is counted.
+pub(crate) const MEMORY: &dyn AnyTable = &Table::<(Who, Count), Ground> {
+    about: About {
+        name: "ftp-memory",
+        title: "memory of FTP clients and servers",
+        measures: "The maximum of a client while it downloads a file, and the total of all processes of a server: \
+                   resident pages (RSS), and proportional set size (PSS), in which shared pages are divided among their users.",
+        source: documents::MEMORY,
+        axes: Axes { x: "octets fetched", y: "kB", log_x: true, log_y: false },
+        limit: Limit::Loopback,
+    },
+    cells: |_| cells(),
+    open: |_, notes| Ground::new(&[], &["ncftpget", "lftp", "curl", "pure-ftpd"], notes),
+    measure: |ground, (who, counted), row, course| {
+        row.columns = match who {
+            Who::Client(size) => {
+                let run = |command| peak(command).map(counted);
+                downloads(ground, LOOPBACK, *size, 1.0, run, course)?
+            }
+            who => of_servers(ground, *who, counted, course)?,
         };
-        row.group = format!("{}, {}", row.group, unit.to_uppercase());
-        if unit == "pss" {
-            row.document.clear();
-        }
         row.compare_with_all(Some(Target::AtMost(1.0)));
-        Ok(row)
-    }
+        Ok(())
+    },
+};
+
+fn cells() -> Vec<Cell<(Who, Count)>> {
+    let row = |key: String, group: &str, label: &str, unit: &str, numbers: Option<[f64; 3]>| {
+        let row = Row::new(key, format!("{group}, {}", unit.to_uppercase()), label, "kB");
+        let numbers = numbers.filter(|_| unit == "rss");
+        row.beside(numbers.map_or_else(Vec::new, |numbers| documents::told(numbers, "kB")))
+    };
+    let servers = UNITS.into_iter().flat_map(|(unit, counted)| {
+        DOING.map(|(doing, label, who, numbers)| {
+            let key = format!("server-{unit}/{doing}");
+            (row(key, "what a server holds", label, unit, numbers), (who, counted))
+        })
+    });
+    let clients = UNITS.into_iter().flat_map(|(unit, counted)| {
+        // What they hold shall not grow with the file.
+        sizes()[4..].iter().map(move |size| {
+            let numbers = (size.name == "100MB").then_some(documents::BUSY_CLIENT);
+            let (key, group) =
+                (format!("client-{unit}/{}", size.name), "the most that a client holds");
+            let row = row(key, group, size.name, unit, numbers).at(size.octets as f64);
+            (row, (Who::Client(*size), counted))
+        })
+    });
+    servers.chain(clients).collect()
 }
 
-impl Looks {
-    fn client(
-        &mut self,
-        key: &str,
-        what: &str,
-        counted: impl Fn(Held) -> f64,
-        course: &mut Course,
-    ) -> Result<Row, Problem> {
-        let size =
-            size(what).ok_or_else(|| Problem::usage(format!("this table has no cell {key}")))?;
-        let mut row = Row::new(key, "the most that a client holds", size.name, "kB");
-        row.x = Some(size.octets as f64);
-        if what == "100MB" {
-            row.document = documents::memory(documents::Held::BusyClient);
-        }
-        let server = self.ground.server(LOOPBACK, VSFTPD)?;
-        let into = self.ground.into.path().to_owned();
-        let near = self.ground.wire(LOOPBACK)?.near();
-        let look = |client: Client| {
-            let held = peak(client.get(near, server, &size.file(), &into))?;
-            take_away(&into.join(size.file()), size.octets)?;
+fn of_servers(
+    ground: &mut Ground,
+    who: Who,
+    counted: impl Fn(Held) -> f64,
+    course: &mut Course,
+) -> Result<Vec<Column>, Problem> {
+    let mut started = Vec::new();
+    for name in servers() {
+        started.push((name, ground.server(LOOPBACK, name)?));
+    }
+    let wired = ground.wire(LOOPBACK)?;
+    let counted = &counted;
+    course.compete(started.into_iter().filter_map(|(name, address)| {
+        let process = wired.running(name)?.running.number();
+        let look = move || {
+            let held = match who {
+                Who::Busy { fetches } => with_guest(process, address, fetches)
+                    .map_err(|why| Problem::new(format!("{name}: {why}")))?,
+                _ => by_family(process),
+            };
+            if held.pss == 0.0 {
+                return Err(Problem::new(format!(
+                    "the system does not tell how much memory {name} uses"
+                ))
+                .advise("run it as root: the servers belong to other users"));
+            }
             Ok(counted(held))
         };
-        let look = &look;
-        let there = CLIENTS.into_iter().filter(|client| client.is_there());
-        let contestants = there.map(|client| match client {
-            Client::Stackwright => Contestant::ours(client.name(), move || look(client)),
-            _ => Contestant::peer(client.name(), move || look(client)),
-        });
-        row.columns = course.compete(contestants.collect())?;
-        Ok(row)
-    }
-
-    fn server(
-        &mut self,
-        key: &str,
-        what: &str,
-        counted: impl Fn(Held) -> f64,
-        course: &mut Course,
-    ) -> Result<Row, Problem> {
-        let doing = DOING.iter().find(|(doing, _)| *doing == what);
-        let (_, label) =
-            doing.ok_or_else(|| Problem::usage(format!("this table has no cell {key}")))?;
-        let mut row = Row::new(key, "what a server holds", *label, "kB");
-        row.document = match what {
-            "idle" => documents::memory(documents::Held::IdleServer),
-            "100MB" => documents::memory(documents::Held::BusyServer),
-            _ => Vec::new(),
-        };
-        let mut started = Vec::new();
-        for name in servers() {
-            let address = self.ground.server(LOOPBACK, name)?;
-            started.push((name, address));
-        }
-        let wired = self.ground.wire(LOOPBACK)?;
-        let mut contestants = Vec::new();
-        for (name, address) in started {
-            let Some(server) = wired.running(name) else { continue };
-            let process = server.running.number();
-            let counted = &counted;
-            let look = move || {
-                let held = match what {
-                    "idle" => by_family(process),
-                    _ => with_guest(process, address, what == "100MB")
-                        .map_err(|why| Problem::new(format!("{name}: {why}")))?,
-                };
-                if held.pss == 0.0 {
-                    return Err(Problem::new(format!(
-                        "the system does not tell how much memory {name} uses"
-                    ))
-                    .advise("run it as root: the servers belong to other users"));
-                }
-                Ok(counted(held))
-            };
-            contestants.push(match name {
-                OURS => Contestant::ours(name, look),
-                _ => Contestant::peer(name, look),
-            });
-        }
-        row.columns = course.compete(contestants)?;
-        Ok(row)
-    }
+        Some(Contestant::new(name, name == OURS, look))
+    }))
 }
 
 /// What a server holds while a guest is there: the most of several looks where the guest fetches

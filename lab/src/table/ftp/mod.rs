@@ -5,18 +5,16 @@ mod cpu;
 mod documents;
 mod ground;
 mod held;
-mod latency;
 mod memory;
 pub(super) mod program;
 mod strangers;
 mod task;
-mod throughput;
+mod transfers;
 mod wires;
 
-pub(crate) use cpu::Cpu;
-pub(crate) use latency::Latency;
-pub(crate) use memory::Memory;
-pub(crate) use throughput::Throughput;
+pub(super) use cpu::CPU;
+pub(super) use memory::MEMORY;
+pub(super) use transfers::{LATENCY, THROUGHPUT};
 
 use stackwright_programs::content::{SIZES, Sized};
 
@@ -25,7 +23,5 @@ fn sizes() -> &'static [Sized] {
     &SIZES[1..]
 }
 
-/// The size of that name.
-fn size(name: &str) -> Option<Sized> {
-    sizes().iter().copied().find(|size| size.name == name)
-}
+/// The largest.
+const LARGEST: Sized = SIZES[SIZES.len() - 1];

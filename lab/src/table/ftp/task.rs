@@ -1,6 +1,6 @@
 //! One task for all contestants of a row: clients from one server, or servers to one client.
 
-use std::path::Path;
+use std::process::Command;
 
 use stackwright_programs::content::Sized;
 use stackwright_programs::raw;
@@ -8,7 +8,7 @@ use stackwright_results::Problem;
 use stackwright_results::outcome::Column;
 
 use super::clients::{CLIENTS, Client, take_away, timed};
-use super::ground::{Ground, OURS_TLS, REFERENCE_TLS, VSFTPD, VSFTPD_TLS, servers};
+use super::ground::{Ground, OURS, OURS_TLS, REFERENCE_TLS, VSFTPD, VSFTPD_TLS, servers};
 use super::program;
 use crate::measure::{Contestant, Course};
 
@@ -28,33 +28,15 @@ pub(super) enum Task {
 }
 
 impl Task {
-    /// Its name in a cell's.
-    pub(super) fn name(self) -> &'static str {
+    /// Its name in a cell's, and what its group of rows is called.
+    pub(super) fn names(self) -> (&'static str, &'static str) {
         match self {
-            Task::Get => "get",
-            Task::Put => "put",
-            Task::GetTls => "get-tls",
-            Task::ServeNcftp => "serve-ncftp",
-            Task::ServeRaw => "serve-raw",
+            Task::Get => ("get", "clients get from vsftpd"),
+            Task::Put => ("put", "clients put to vsftpd"),
+            Task::GetTls => ("get-tls", "client and server with TLS"),
+            Task::ServeNcftp => ("serve-ncftp", "servers to ncftpget"),
+            Task::ServeRaw => ("serve-raw", "servers to a raw client"),
         }
-    }
-
-    /// What its group of rows is called.
-    pub(super) fn title(self) -> &'static str {
-        match self {
-            Task::Get => "clients get from vsftpd",
-            Task::Put => "clients put to vsftpd",
-            Task::GetTls => "client and server with TLS",
-            Task::ServeNcftp => "servers to ncftpget",
-            Task::ServeRaw => "servers to a raw client",
-        }
-    }
-
-    /// The task of that name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        [Task::Get, Task::Put, Task::GetTls, Task::ServeNcftp, Task::ServeRaw]
-            .into_iter()
-            .find(|task| task.name() == name)
     }
 
     /// Lets everybody do it; `value` makes the row's number of the seconds.
@@ -84,29 +66,20 @@ impl Task {
         value: impl Fn(f64) -> f64,
         course: &mut Course,
     ) -> Result<Vec<Column>, Problem> {
+        if self == Task::Get {
+            let run = |command: Command| timed(command).map(&value);
+            return downloads(ground, wire, size, 1.0, run, course);
+        }
         let server = ground.server(wire, VSFTPD)?;
-        let (folder, into) = (ground.folder.path().to_owned(), ground.into.path().to_owned());
+        let folder = ground.folder.path().to_owned();
         let near = ground.wire(wire)?.near();
         let name = size.file();
-        let value = &value;
         let transfer = |client: Client| {
-            let (command, arrived) = match self {
-                Task::Put => {
-                    (client.put(near, server, &folder.join(&name)), folder.join("in").join(&name))
-                }
-                _ => (client.get(near, server, &name, &into), into.join(&name)),
-            };
-            let seconds = timed(command)?;
-            take_away(&arrived, size.octets)?;
+            let seconds = timed(client.put(near, server, &folder.join(&name)))?;
+            take_away(&folder.join("in").join(&name), size.octets)?;
             Ok(value(seconds))
         };
-        let transfer = &transfer;
-        let there = CLIENTS.into_iter().filter(|client| client.is_there());
-        let contestants = there.map(|client| match client {
-            Client::Stackwright => Contestant::ours(client.name(), move || transfer(client)),
-            _ => Contestant::peer(client.name(), move || transfer(client)),
-        });
-        course.compete(contestants.collect())
+        course.compete(contestants(&transfer))
     }
 
     fn servers(
@@ -129,17 +102,51 @@ impl Task {
                 let fetched = raw::fetch(server, &name, size.octets);
                 return fetched.map(&value).map_err(|why| Problem::new(format!("{server}: {why}")));
             }
-            let seconds = timed(Client::Ncftp.get(near, server, &name, Path::new(&into)))?;
+            let seconds = timed(Client::Ncftp.get(near, server, None, &name, &into))?;
             take_away(&into.join(&name), size.octets)?;
             Ok(value(seconds))
         };
         let fetch = &fetch;
-        let contestants = started.into_iter().map(|(name, server)| match name {
-            super::ground::OURS => Contestant::ours(name, move || fetch(server)),
-            _ => Contestant::peer(name, move || fetch(server)),
-        });
-        course.compete(contestants.collect())
+        course.compete(
+            started
+                .into_iter()
+                .map(|(name, server)| Contestant::new(name, name == OURS, move || fetch(server))),
+        )
     }
+}
+
+/// The clients that can be started here.
+fn contestants<'a>(
+    run: &'a impl Fn(Client) -> Result<f64, Problem>,
+) -> impl Iterator<Item = Contestant<'a>> {
+    let there = CLIENTS.into_iter().filter(|client| client.is_there());
+    there.map(move |client| {
+        Contestant::new(client.name(), client == Client::Stackwright, move || run(client))
+    })
+}
+
+/// Lets each client fetch from vsftpd; `run` makes the row's number of its command, for `patience`
+/// times as long as usual.
+///
+/// # Errors
+/// Where somebody fails.
+pub(super) fn downloads(
+    ground: &mut Ground,
+    wire: &str,
+    size: Sized,
+    patience: f64,
+    run: impl Fn(Command) -> Result<f64, Problem>,
+    course: &mut Course,
+) -> Result<Vec<Column>, Problem> {
+    let server = ground.server(wire, VSFTPD)?;
+    let into = ground.into.path().to_owned();
+    let near = ground.wire(wire)?.near();
+    let fetch = |client: Client| {
+        let value = run(client.get(near, server, None, &size.file(), &into))?;
+        take_away(&into.join(size.file()), size.octets)?;
+        Ok(value)
+    };
+    course.compete_for(patience, contestants(&fetch))
 }
 
 /// Lets each client fetch over TLS from its server; `measure` makes the row's number of the
@@ -175,18 +182,14 @@ pub(super) fn pairs(
     let name = size.file();
     let fetch = |client: Client, server, process| {
         measure(process, &|| {
-            let seconds = timed(client.get_with_tls(near, server, &identity, &name, &into))?;
+            let seconds = timed(client.get(near, server, Some(&identity), &name, &into))?;
             take_away(&into.join(&name), size.octets)?;
             Ok(seconds)
         })
     };
     let fetch = &fetch;
-    let contestants = started.into_iter().map(|(client, server, process)| {
-        let run = move || fetch(client, server, process);
-        match client {
-            Client::Stackwright => Contestant::ours(client.name(), run),
-            _ => Contestant::peer(client.name(), run),
-        }
-    });
-    course.compete(contestants.collect())
+    course.compete(started.into_iter().map(|(client, server, process)| {
+        let is_ours = client == Client::Stackwright;
+        Contestant::new(client.name(), is_ours, move || fetch(client, server, process))
+    }))
 }

@@ -2,20 +2,21 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use indicatif::ProgressBar;
-use stackwright_contract::Duration;
 use stackwright_drivers::tcp::has_congestion;
 use stackwright_programs::picture::Picture;
+use stackwright_programs::processes::Running;
 use stackwright_programs::scratch::Scratch;
 use stackwright_results::Problem;
-use stackwright_simulator::{Conditions, Loss, Queue};
+use stackwright_simulator::{Conditions, Queue};
 
 use super::adus::{self, HEAD};
 use super::programs::{self, SERVER, TAILORED, TCP, TCP_SERVER};
 use crate::link::Side;
 use crate::measure::Contestant;
+use crate::table::lossy::Lossy;
 use crate::table::transports::Ends;
 
 /// Octets per second of a link that is long: 20 Mb/s.
@@ -78,31 +79,19 @@ impl Gallery {
         command.arg(place.to_string()).arg(self.folder.join("picture.jpg"));
         command.envs(congestion.map(|name| ("CONGESTION", name)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        let problem = |why: String| Problem::new(format!("cannot start {name}: {why}"));
-        let mut process = command.spawn().map_err(|why| problem(why.to_string()))?;
-        let output = process.stdout.take();
-        let mut server = Server { process, place };
+        let mut process = Running::try_start(&mut command).map_err(Problem::new)?;
         let mut line = String::new();
-        if let Some(output) = output {
-            BufReader::new(output).read_line(&mut line).map_err(|why| problem(why.to_string()))?;
-        }
-        server.place = line.trim().parse().map_err(|_| problem(format!("it says {line:?}")))?;
-        Ok(server)
+        BufReader::new(process.output()).read_line(&mut line).map_err(Problem::new)?;
+        let place = line.trim().parse();
+        let place = place.map_err(|_| Problem::new(format!("{name} says {line:?}")))?;
+        Ok(Server { _process: process, place })
     }
 }
 
 /// A server, killed when dropped.
 struct Server {
-    process: Child,
+    _process: Running,
     place: SocketAddr,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // One that has ended already needs no end.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 /// One that takes part: a server, and the client that goes with it.
@@ -145,36 +134,12 @@ impl Served {
         &self,
         run: impl FnMut() -> Result<f64, Problem> + 'a,
     ) -> Contestant<'a> {
-        match self.name {
-            OURS => Contestant::ours(self.name, run),
-            _ => Contestant::peer(self.name, run),
-        }
+        Contestant::new(self.name, self.name == OURS, run)
     }
 }
 
 /// A modelled link with a queue of a round trip, 256 packets at least.
-pub(super) fn link(
-    rate: u64,
-    round_trip: u64,
-    percent_lost: usize,
-    seed: u64,
-) -> Result<Ends, Problem> {
-    let product = rate * round_trip / 1000;
-    let lost = percent_lost as f64 / 100.0;
-    let conditions = Conditions {
-        rate: Some(rate),
-        mtu: Some(1500),
-        delay: Duration::from_micros(500 * round_trip),
-        loss: if lost > 0.0 { Loss::Bernoulli(lost) } else { Loss::None },
-        queue: Queue::octets(product.max(256 * 1500)),
-        keeps_order: true,
-        ..Conditions::IDEAL
-    };
-    Ends::wire(&conditions, seed)
-}
-
-/// The round trip in milliseconds and the loss in percent of a cell `20ms/1`.
-pub(super) fn far(key: &str) -> Option<(u64, usize)> {
-    let (place, lost) = key.split_once("ms/")?;
-    Some((place.parse().ok()?, lost.parse().ok()?))
+pub(super) fn wire(lossy: &Lossy, rate: u64, seed: u64) -> Result<Ends, Problem> {
+    let queue = Queue::octets(lossy.product(rate).max(256 * 1500));
+    Ends::wire(&Conditions { queue, ..lossy.link(rate) }, seed)
 }

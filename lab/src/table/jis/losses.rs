@@ -1,33 +1,21 @@
 //! E20: a picture over links that lose packets, in the simulator.
 
-use std::thread;
-
 use stackwright_contract::Duration;
 use stackwright_programs::picture::Picture;
 use stackwright_results::Problem;
-use stackwright_results::outcome::{Axes, Column, Row, Sample};
+use stackwright_results::outcome::{Axes, Column, Row};
 use stackwright_results::verdict::Target;
-use stackwright_simulator::{Conditions, Loss, Queue};
+use stackwright_simulator::{Conditions, Queue};
 
 use super::adus::{self, FULL};
 use super::simulated::{Figures, Sending, fetch};
 use crate::measure::{Course, Effort, Limit};
-use crate::table::parallel::all;
-use crate::table::{About, Cells, Table};
+use crate::table::lossy::{Lossy, cells};
+use crate::table::parallel::{all, cores};
+use crate::table::{About, AnyTable, Cell, Table};
 
-/// The table.
-pub(crate) struct JisLosses;
-
-/// Of packets, each way, as cells say it and as it is.
-const LOSSES: [(&str, f64); 7] = [
-    ("0", 0.0),
-    ("0.1", 0.001),
-    ("0.5", 0.005),
-    ("1", 0.01),
-    ("2", 0.02),
-    ("5", 0.05),
-    ("10", 0.1),
-];
+/// Of packets, each way.
+const PERCENTS: [f64; 7] = [0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0];
 /// To and fro, in milliseconds.
 const ROUND_TRIPS: [u64; 3] = [0, 20, 100];
 /// Of each bit to be altered.
@@ -45,128 +33,109 @@ const KNOWN: f64 = 0.95;
 /// What one that is measured shall give, up to 5 % loss.
 const MEASURED: f64 = 0.85;
 
-impl Table for JisLosses {
-    fn about(&self) -> About {
-        About {
-            name: "jis-loss",
-            title: "pictures with packet loss",
-            measures: "A JPEG of 5 MB over a simulated link of 10 Mb/s with a queue of a round \
-                       trip (64 packets at least); each packet is lost with that probability, \
-                       each way, or each bit is altered. From the first units that are painted \
-                       until all are, beside C(1 − p): the rate of the link that full packets \
-                       leave to ADUs. PSNR is that of what has arrived, the rest grey, after \
-                       half of the time in which C(1 − p) carries the picture. Octets are those of ADUs. Three seeds (one \
-                       with --quick); exact, whatever the machine.",
-            source: "",
-            axes: Axes {
-                x: "% of packets lost".into(),
-                y: "Mb/s".into(),
-                log_x: false,
-                log_y: false,
-            },
-            limit: Limit::Work,
-        }
+/// What may happen to packets on a link.
+#[derive(Clone, Copy)]
+struct Task {
+    link: Lossy,
+    /// Whether bits are altered, instead of packets lost.
+    altered: bool,
+}
+
+impl Task {
+    /// The part of full packets that does not arrive.
+    fn lost(&self) -> f64 {
+        // What is altered is dropped by its check: a full packet with this probability.
+        let altered = 1.0 - (1.0 - BIT_ERRORS).powf(8.0 * PACKET);
+        if self.altered { altered } else { self.link.lost() }
     }
 
-    fn keys(&self, effort: Effort) -> Vec<String> {
-        let quick = |loss: &str| matches!(loss, "0" | "1" | "10");
-        let losses = LOSSES.map(|(loss, _)| loss);
-        let chosen = losses.iter().filter(|loss| effort != Effort::Quick || quick(loss));
-        let cells = ROUND_TRIPS.into_iter().flat_map(|round_trip| {
-            let of = move |loss: &&str| format!("{round_trip}ms/{loss}");
-            chosen.clone().map(of).chain([format!("{round_trip}ms/bits")])
-        });
-        cells.collect()
-    }
-
-    fn open(&self, _: &[String], _: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        let picture = Picture { columns: 250, rows: 215, coefficients: 62 };
-        let file = picture.file(1);
-        Ok(Box::new(Links { octets: adus::octets(&file, FULL)?, file }))
+    /// C(1 − p) in Mb/s.
+    fn limit(&self) -> f64 {
+        8e-6 * RATE as f64 * ADU / PACKET * (1.0 - self.lost())
     }
 }
 
-struct Links {
+/// A picture, and the octets of its ADUs.
+struct File {
     file: Vec<u8>,
-    /// Of its ADUs.
     octets: usize,
 }
 
-impl Cells for Links {
-    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("this table has no cell {key}"));
-        let (round_trip, loss) = key.split_once("ms/").ok_or_else(unknown)?;
-        let round_trip: u64 = round_trip.parse().map_err(|_| unknown())?;
-        let known = LOSSES.into_iter().find(|(name, _)| *name == loss);
-        let (lost, bit_errors) = match known {
-            Some((_, lost)) => (lost, 0.0),
-            // What is altered is dropped by its check: a full packet with this probability.
-            None if loss == "bits" => (1.0 - (1.0 - BIT_ERRORS).powf(8.0 * PACKET), BIT_ERRORS),
-            None => return Err(unknown()),
-        };
-        let product = RATE * round_trip / 1000;
-        let link = Conditions {
-            rate: Some(RATE),
-            mtu: Some(1500),
-            delay: Duration::from_micros(500 * round_trip),
-            loss: if known.is_some() && lost > 0.0 { Loss::Bernoulli(lost) } else { Loss::None },
-            bit_errors,
-            queue: Queue::octets(product.max(64 * 1500)),
-            keeps_order: true,
-            ..Conditions::IDEAL
-        };
-        let label = match known {
-            Some((name, _)) => format!("{name} % lost"),
-            None => format!("one bit in {:.0e} altered", 1.0 / BIT_ERRORS),
-        };
-        let mut row = Row::new(key, format!("{round_trip} ms to and fro"), label, "Mb/s");
-        (row.more_is_better, row.x) = (true, known.map(|_| 100.0 * lost));
-        let limit = 8e-6 * RATE as f64 * ADU / PACKET * (1.0 - lost);
-        row.limit = Some(limit);
-        // A round trip, then ADUs as fast as the link carries them.
-        let needed = 1e-3 * round_trip as f64 + 8e-6 * self.octets as f64 / limit;
-        let half = Duration::from_secs_f64(needed / 2.0);
-        let rounds = if course.effort == Effort::Quick { 1 } else { 3 };
-        let runs: Vec<(Sending, u64)> = SENDINGS
-            .into_iter()
-            .flat_map(|sending| (1..=rounds).map(move |round| (sending, round)))
-            .map(|(sending, round)| (sending, course.seed + round))
-            .collect();
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let figures = all(&runs, cores, &course.stop, |(sending, seed)| {
-            Ok((*sending, fetch(*sending, &link, &self.file, half, *seed)))
-        })?;
-        if figures.is_empty() {
-            return Ok(row);
+/// The table.
+pub(crate) const LOSSES: &dyn AnyTable = &Table::<Task, File> {
+    about: About {
+        name: "jis-loss",
+        title: "pictures with packet loss",
+        measures: "A JPEG of 5 MB over a simulated link of 10 Mb/s with a queue of a round \
+                   trip (64 packets at least); each packet is lost with that probability, \
+                   each way, or each bit is altered. From the first units that are painted \
+                   until all are, beside C(1 − p): the rate of the link that full packets \
+                   leave to ADUs. PSNR is that of what has arrived, the rest grey, after \
+                   half of the time in which C(1 − p) carries the picture. Octets are those of ADUs. Three seeds (one \
+                   with --quick); exact, whatever the machine.",
+        source: "",
+        axes: Axes { x: "% of packets lost", y: "Mb/s", log_x: false, log_y: false },
+        limit: Limit::Work,
+    },
+    cells: |effort| ROUND_TRIPS.into_iter().flat_map(|ms| of_round_trip(ms, effort)).collect(),
+    open: |_, _| {
+        let file = Picture { columns: 250, rows: 215, coefficients: 62 }.file(1);
+        Ok(File { octets: adus::octets(&file, FULL)?, file })
+    },
+    measure,
+};
+
+fn of_round_trip(round_trip: u64, effort: Effort) -> Vec<Cell<Task>> {
+    let mut lossy = cells(&[round_trip], &PERCENTS, "Mb/s");
+    let quick = |link: &Lossy| [0.0, 1.0, 10.0].contains(&link.percent);
+    lossy.retain(|(_, link)| effort != Effort::Quick || quick(link));
+    let of = |(row, task): (Row, Task)| (row.more_is_better().limited(task.limit()), task);
+    let lossy = lossy.into_iter().map(|(row, link)| of((row, Task { link, altered: false })));
+    let label = format!("one bit in {:.0e} altered", 1.0 / BIT_ERRORS);
+    let (key, group) = (format!("{round_trip}ms/bits"), format!("{round_trip} ms to and fro"));
+    let link = Lossy { round_trip, percent: 0.0 };
+    let altered = of((Row::new(key, group, label, "Mb/s"), Task { link, altered: true }));
+    lossy.chain([altered]).collect()
+}
+
+fn measure(
+    File { file, octets }: &mut File,
+    task: &Task,
+    row: &mut Row,
+    course: &mut Course,
+) -> Result<(), Problem> {
+    let link = Conditions {
+        bit_errors: if task.altered { BIT_ERRORS } else { 0.0 },
+        queue: Queue::octets(task.link.product(RATE).max(64 * 1500)),
+        ..task.link.link(RATE)
+    };
+    // A round trip, then ADUs as fast as the link carries them.
+    let needed = 1e-3 * task.link.round_trip as f64 + 8e-6 * *octets as f64 / task.limit();
+    let half = Duration::from_secs_f64(needed / 2.0);
+    let rounds = if course.effort == Effort::Quick { 1 } else { 3 };
+    let runs: Vec<(Sending, u64)> = SENDINGS
+        .into_iter()
+        .flat_map(|sending| (1..=rounds).map(move |round| (sending, round)))
+        .map(|(sending, round)| (sending, course.seed + round))
+        .collect();
+    let figures = all(&runs, cores(), &course.stop, |(sending, seed)| {
+        Ok(fetch(*sending, &link, file, half, *seed))
+    })?;
+    // There are none where somebody asked for the end.
+    for (sending, own) in SENDINGS.into_iter().zip(figures.chunks(rounds as usize)) {
+        if own.iter().any(|figures| !figures.whole || figures.psnr.is_none()) {
+            let name = sending.name();
+            return Err(Problem::new(format!("a picture of {name} did not arrive")));
         }
-        for sending in SENDINGS {
-            let own: Vec<Figures> = figures
-                .iter()
-                .filter(|(other, _)| *other == sending)
-                .map(|(_, figures)| *figures)
-                .collect();
-            if own.iter().any(|figures| !figures.whole || figures.psnr.is_none()) {
-                return Err(Problem::new(format!(
-                    "{key}: a picture of {} did not arrive",
-                    sending.name()
-                )));
-            }
-            row.columns.push(column(sending, &own, self.octets, (limit, lost, round_trip)));
-        }
-        Ok(row)
+        row.columns.push(column(sending, own, *octets, task));
     }
+    Ok(())
 }
 
-fn column(
-    sending: Sending,
-    figures: &[Figures],
-    octets: usize,
-    (limit, lost, round_trip): (f64, f64, u64),
-) -> Column {
-    let mut column = Column::new(sending.name(), true);
+fn column(sending: Sending, figures: &[Figures], octets: usize, task: &Task) -> Column {
+    let (limit, lost, round_trip) = (task.limit(), task.lost(), task.link.round_trip);
     let goodput = |figures: &Figures| 8e-6 * octets as f64 / figures.rest;
-    let sample = |figures| Sample { value: goodput(figures), probes: [0.0; 2], slow: false };
-    column.samples = figures.iter().map(sample).collect();
+    let mut column = Column::exact(sending.name(), true, figures.iter().map(goodput));
     let shares: Vec<f64> = figures.iter().map(|figures| goodput(figures) / limit).collect();
     let target = match sending {
         Sending::Dedicated => Some(Target::AtLeast(KNOWN)),

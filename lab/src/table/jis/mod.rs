@@ -16,7 +16,7 @@ mod programs;
 mod simulated;
 mod size;
 
-pub(super) use first::JisFirst;
-pub(super) use losses::JisLosses;
-pub(super) use places::Jis;
-pub(super) use size::JisSize;
+pub(super) use first::FIRST;
+pub(super) use losses::LOSSES;
+pub(super) use places::PICTURES;
+pub(super) use size::SIZE;

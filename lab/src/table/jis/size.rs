@@ -3,15 +3,12 @@
 use std::fs;
 
 use stackwright_results::Problem;
-use stackwright_results::outcome::{Axes, Column, Figure, Row, Sample};
+use stackwright_results::outcome::{Column, Row, figures};
 use stackwright_results::verdict::Target;
 
 use super::programs::{self, BY_HAND, LAYER, SERVER, SMOLTCP, TAILORED, TCP, TCP_SERVER};
-use crate::measure::{Course, Effort, Limit};
-use crate::table::{About, Cells, Table};
-
-/// The table.
-pub(crate) struct JisSize;
+use crate::measure::Limit;
+use crate::table::{About, AnyTable, Cell, NO_AXES, Table};
 
 /// What the generated client may have more than the one by hand, in octets of code.
 const GENERATED_MOST: f64 = 4096.0;
@@ -19,86 +16,71 @@ const GENERATED_MOST: f64 = 4096.0;
 /// What the generated client may have of the code of one whose transport is in its file, too.
 const LIKE_MOST: f64 = 1.2;
 
-/// The document's sizes in KB: TCP in the program, in a server of the system, in the kernel; STRL
-/// over the same three.
-const DOCUMENT: [(&str, [f64; 2]); 6] = [
+/// The document's sizes of a client and a server in KB: TCP in the program, in a server of the
+/// system, in the kernel; STRL over the same three; UTS in the program.
+const DOCUMENT: [(&str, [f64; 2]); 7] = [
     ("TCP, user library", [539.6, 510.6]),
     ("TCP, server process", [285.3, 256.2]),
     ("TCP, kernel", [278.4, 249.4]),
     ("STRL, user library", [819.4, 802.6]),
     ("STRL, server process", [546.2, 445.8]),
     ("STRL, kernel", [547.3, 446.0]),
+    ("UTS, user library", [539.6, 510.6]),
 ];
 
-impl Table for JisSize {
-    fn about(&self) -> About {
-        About {
-            name: "jis-size",
-            title: "code of a picture client and a server",
-            measures: "The section .text of the examples’ programs, built as releases: the same \
-                       reading and joining of pictures, the same loop, and a generated client \
-                       over the transport that its phase selects; one by hand over the same \
-                       transport, as an application over an endpoint, and as a layer for one \
-                       association alone; the generated one over smoltcp, a TCP at user level, \
-                       by its smallest features; and over the kernel’s TCP, which has no \
-                       transport in the file. A size is exact.",
-            source: "De Silva et al., 1996, table 1",
-            axes: Axes::default(),
-            limit: Limit::Work,
-        }
-    }
+/// The table. Its tasks are programs of one side.
+pub(crate) const SIZE: &dyn AnyTable = &Table::<&[&str], ()> {
+    about: About {
+        name: "jis-size",
+        title: "code of a picture client and a server",
+        measures: "The section .text of the examples’ programs, built as releases: the same \
+                   reading and joining of pictures, the same loop, and a generated client \
+                   over the transport that its phase selects; one by hand over the same \
+                   transport, as an application over an endpoint, and as a layer for one \
+                   association alone; the generated one over smoltcp, a TCP at user level, \
+                   by its smallest features; and over the kernel’s TCP, which has no \
+                   transport in the file. A size is exact.",
+        source: "De Silva et al., 1996, table 1",
+        axes: NO_AXES,
+        limit: Limit::Work,
+    },
+    cells: |_| cells(),
+    open: |_, notes| {
+        notes.push("A client that switches services while it runs is not there.".into());
+        programs::build()
+    },
+    measure: |(), names, row, _| measure(names, row),
+};
 
-    fn keys(&self, _: Effort) -> Vec<String> {
-        ["client", "server"].map(str::to_owned).into()
-    }
-
-    fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        programs::build()?;
-        let missing = "A client that switches services while it runs is not there.";
-        notes.push(missing.into());
-        Ok(Box::new(Sizes))
-    }
+fn cells() -> Vec<Cell<&'static [&'static str]>> {
+    let cell = |(side, key, names)| {
+        let document = DOCUMENT.into_iter().map(|(who, sizes)| (who, sizes[side]));
+        let row = Row::new(key, "size of code", key, "B");
+        (row.beside(figures(document, "KB, whole program")), names)
+    };
+    let client: &[&str] = &[TAILORED, BY_HAND, LAYER, SMOLTCP, TCP];
+    let server: &[&str] = &[SERVER, TCP_SERVER];
+    [(0, "client", client), (1, "server", server)].map(cell).into()
 }
 
-struct Sizes;
-
-impl Cells for Sizes {
-    fn measure(&mut self, key: &str, _: &mut Course) -> Result<Row, Problem> {
-        let (side, names): (usize, &[&str]) = match key {
-            "client" => (0, &[TAILORED, BY_HAND, LAYER, SMOLTCP, TCP]),
-            "server" => (1, &[SERVER, TCP_SERVER]),
-            _ => return Err(Problem::usage(format!("this table has no cell {key}"))),
-        };
-        let mut row = Row::new(key, "size of code", key, "B");
-        row.document = DOCUMENT
-            .iter()
-            .map(|(who, sizes)| Figure {
-                who: (*who).into(),
-                value: sizes[side],
-                unit: "KB, whole program".into(),
-            })
-            .collect();
-        let by_hand: &[(&str, &str, Option<Target>)] = &[
-            (BY_HAND, "code beyond the application by hand", Some(Target::AtMost(GENERATED_MOST))),
-            (LAYER, "code beyond the layer by hand", None),
-        ];
-        for name in names {
-            let Parts { code, loaded } = sizes(name)?;
-            let mut column = Column::new(name, true);
-            column.samples.push(Sample { value: code as f64, probes: [0.0; 2], slow: false });
-            column.tell("all that is loaded", "B", &[loaded as f64], None);
-            for (other, says, target) in by_hand.iter().filter(|_| *name == TAILORED) {
-                let beyond = code as f64 - sizes(other)?.code as f64;
-                column.tell(says, "B", &[beyond], *target);
-            }
-            row.columns.push(column);
+fn measure(names: &[&str], row: &mut Row) -> Result<(), Problem> {
+    let by_hand: &[(&str, &str, Option<Target>)] = &[
+        (BY_HAND, "code beyond the application by hand", Some(Target::AtMost(GENERATED_MOST))),
+        (LAYER, "code beyond the layer by hand", None),
+    ];
+    for name in names {
+        let Parts { code, loaded } = sizes(name)?;
+        let mut column = Column::exact(name, true, [code as f64]);
+        column.tell("all that is loaded", "B", &[loaded as f64], None);
+        for (other, says, target) in by_hand.iter().filter(|_| *name == TAILORED) {
+            let beyond = code as f64 - sizes(other)?.code as f64;
+            column.tell(says, "B", &[beyond], *target);
         }
-        if side == 0 {
-            row.compare(TAILORED, SMOLTCP, Some(Target::AtMost(LIKE_MOST)));
-        }
-        row.compare(names[0], names[names.len() - 1], None);
-        Ok(row)
+        row.columns.push(column);
     }
+    row.compare(TAILORED, SMOLTCP, Some(Target::AtMost(LIKE_MOST)));
+    row.compare(names[0], names[names.len() - 1], None);
+    Ok(())
 }
 
 /// What a program consists of, in octets.

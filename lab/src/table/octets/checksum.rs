@@ -3,14 +3,14 @@
 use std::hint::black_box;
 
 use stackwright_results::Problem;
-use stackwright_results::outcome::{Axes, Figure, Row};
+use stackwright_results::outcome::{Axes, Row, figures};
 use stackwright_results::verdict::Target;
 use stackwright_wire::check::{Crc32c, Cxor, Fletcher, Internet};
 
-use super::super::{About, Cells, Table};
+use super::super::{About, AnyTable, Cell, Table};
 use super::pieces::{Cache, Pieces};
 use super::variants::{Words, op1, op2, op3, op4, std};
-use crate::measure::{Contestant, Course, Effort, Limit};
+use crate::measure::{Contestant, Course, Limit};
 
 /// Lengths in octets: multiples of 4, as the report's packets are.
 const LENGTHS: [usize; 6] = [64, 256, 1024, 4096, 16_384, 65_536];
@@ -37,67 +37,59 @@ const DOCUMENT: [(&str, f64); 7] = [
     ("op4", 173.53),
 ];
 
-/// The table.
-pub(crate) struct Checksum;
-
-impl Table for Checksum {
-    fn about(&self) -> About {
-        About {
-            name: "checksum",
-            title: "throughput of checks",
-            measures: "One check of pieces of equal length, the same piece again and again (hot) \
-                       or one after the other of 64 MiB (cold). CXOR, Internet, Fletcher and \
-                       CRC-32C are the library's; std and op1 to op4 are the report's variants of \
-                       CXOR, without vectors.",
-            source: "INRIA RR-2102 of 1993, table 3.1, DEC 5000/200",
-            axes: Axes { x: "octets".into(), y: "Gb/s".into(), log_x: true, log_y: true },
-            limit: Limit::Work,
-        }
-    }
-
-    fn keys(&self, _: Effort) -> Vec<String> {
-        let keys = |cache: Cache| LENGTHS.map(|length| format!("{}/{length}", cache.name()));
-        Cache::ALL.into_iter().flat_map(keys).collect()
-    }
-
-    fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+/// The table. Its tasks are where the octets are, and the length of a piece.
+pub(crate) const CHECKSUM: &dyn AnyTable = &Table::<(Cache, usize), ()> {
+    about: About {
+        name: "checksum",
+        title: "throughput of checks",
+        measures: "One check of pieces of equal length, the same piece again and again (hot) \
+                   or one after the other of 64 MiB (cold). CXOR, Internet, Fletcher and \
+                   CRC-32C are the library's; std and op1 to op4 are the report's variants of \
+                   CXOR, without vectors.",
+        source: "INRIA RR-2102 of 1993, table 3.1, DEC 5000/200",
+        axes: Axes { x: "octets", y: "Gb/s", log_x: true, log_y: true },
+        limit: Limit::Work,
+    },
+    cells: |_| cells(),
+    open: |_, notes| {
         notes.push(
             "Report, on the Sun 3/60, the Sparc IPX and the DEC 5000/200: op4 is 16.6, 24.5 and \
              12.7 times as fast as std, and 8.7, 12.9 and 5.7 times as fast as TCP's check."
                 .into(),
         );
-        Ok(Box::new(Throughput))
-    }
+        Ok(())
+    },
+    measure,
+};
+
+fn cells() -> Vec<Cell<(Cache, usize)>> {
+    let cells = Cache::ALL.into_iter().flat_map(|cache| LENGTHS.map(|length| (cache, length)));
+    let cell = |(cache, length)| {
+        let (name, label) = (Cache::name(cache), format!("{length} octets"));
+        let row = Row::new(format!("{name}/{length}"), format!("{name} octets"), label, "Gb/s");
+        let row = row.at(length as f64).more_is_better();
+        let is_bound = is_bound(cache, length);
+        let document = if is_bound { figures(DOCUMENT, "Mb/s") } else { Vec::new() };
+        (row.beside(document), (cache, length))
+    };
+    cells.map(cell).collect()
 }
 
-struct Throughput;
-
-impl Cells for Throughput {
-    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("this table has no cell {key}"));
-        let (cache, length) = key.split_once('/').ok_or_else(unknown)?;
-        let cache = Cache::parse(cache).ok_or_else(unknown)?;
-        let length = length.parse().ok().filter(|length| LENGTHS.contains(length));
-        cell(key, cache, length.ok_or_else(unknown)?, course)
-    }
+fn is_bound(cache: Cache, length: usize) -> bool {
+    cache == Cache::Hot && length == LONGEST
 }
 
-fn cell(key: &str, cache: Cache, length: usize, course: &mut Course) -> Result<Row, Problem> {
-    let group = format!("{} octets", cache.name());
-    let mut row = Row::new(key, group, format!("{length} octets"), "Gb/s");
-    row.x = Some(length as f64);
-    row.more_is_better = true;
-    let bound = cache == Cache::Hot && length == LONGEST;
-    if bound {
-        let figure =
-            |(who, value): (&str, f64)| Figure { who: who.into(), value, unit: "Mb/s".into() };
-        row.document = DOCUMENT.map(figure).into();
-    }
+fn measure(
+    (): &mut (),
+    &(cache, length): &(Cache, usize),
+    row: &mut Row,
+    course: &mut Course,
+) -> Result<(), Problem> {
     let pieces = Pieces::new(cache, length);
     let octets = pieces.octets(course.seed);
     let words = Words::of(&octets);
     let mut target = octets.clone();
-    row.columns = course.compete(vec![
+    row.columns = course.compete([
         Contestant::ours(OURS, || Ok(pieces.rate(FAST, |at| Cxor::of(&octets[at])))),
         Contestant::ours(INTERNET, || Ok(pieces.rate(FAST, |at| Internet::of(&octets[at])))),
         Contestant::ours(FLETCHER, || Ok(pieces.rate(FAST, |at| Fletcher::of(&octets[at])))),
@@ -114,10 +106,10 @@ fn cell(key: &str, cache: Cache, length: usize, course: &mut Course) -> Result<R
             }))
         }),
     ])?;
-    let target = |least| bound.then_some(Target::AtLeast(least));
+    let target = |least| is_bound(cache, length).then_some(Target::AtLeast(least));
     row.compare(OURS, "std", target(25.0));
     row.compare(OURS, COPY, target(0.8));
     row.compare("op4", "std", None);
     row.compare("op4", INTERNET, None);
-    Ok(row)
+    Ok(())
 }

@@ -7,6 +7,6 @@ mod operations;
 mod pieces;
 mod variants;
 
-pub(crate) use checksum::Checksum;
-pub(crate) use one_pass::OnePass;
-pub(crate) use operations::Operations;
+pub(super) use checksum::CHECKSUM;
+pub(super) use one_pass::ONE_PASS;
+pub(super) use operations::OPERATIONS;

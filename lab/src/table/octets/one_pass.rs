@@ -5,14 +5,14 @@ use std::cell::RefCell;
 use std::hint::black_box;
 
 use stackwright_results::Problem;
-use stackwright_results::outcome::{Axes, Figure, Row};
+use stackwright_results::outcome::{Axes, Row, figures};
 use stackwright_results::verdict::Target;
 use stackwright_wire::check::Cxor;
 use stackwright_wire::stages::{ByteSwap, Stage, XorMask, copy_through, in_place};
 
-use super::super::{About, Cells, Table};
+use super::super::{About, AnyTable, Cell, Table};
 use super::pieces::{Cache, Pieces};
-use crate::measure::{Contestant, Course, Effort, Limit};
+use crate::measure::{Contestant, Course, Limit};
 
 /// What a sample goes through, in octets.
 const OCTETS: usize = 32 << 20;
@@ -33,69 +33,49 @@ const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 /// D. Clark and D. Tennenhouse, as the report quotes them in §1.3: copy and check, in Mb/s.
 const DOCUMENT: [(&str, f64); 2] = [(SEPARATE, 60.0), (ONE, 90.0)];
 
+/// How many stages, where the octets are, and the length of a piece.
+type Task = (usize, Cache, usize);
+
 /// The table.
-pub(crate) struct OnePass;
+pub(crate) const ONE_PASS: &dyn AnyTable = &Table::<Task, ()> {
+    about: About {
+        name: "ilp",
+        title: "several layers in one pass",
+        measures: "Pieces of equal length are copied, checked by CXOR, XORed with a mask, and \
+                   their words swapped: in one pass over all, and in a pass for each. The \
+                   same piece again and again (hot), or one after the other of 64 MiB (cold).",
+        source: "INRIA RR-2102 of 1993, §1.3, of a MIPS processor",
+        axes: Axes { x: "octets", y: "Gb/s", log_x: true, log_y: false },
+        limit: Limit::Work,
+    },
+    cells: |_| cells(),
+    open: |_, _| Ok(()),
+    measure,
+};
 
-impl Table for OnePass {
-    fn about(&self) -> About {
-        About {
-            name: "ilp",
-            title: "several layers in one pass",
-            measures: "Pieces of equal length are copied, checked by CXOR, XORed with a mask, and \
-                       their words swapped: in one pass over all, and in a pass for each. The \
-                       same piece again and again (hot), or one after the other of 64 MiB (cold).",
-            source: "INRIA RR-2102 of 1993, §1.3, of a MIPS processor",
-            axes: Axes { x: "octets".into(), y: "Gb/s".into(), log_x: true, log_y: false },
-            limit: Limit::Work,
-        }
-    }
-
-    fn keys(&self, _: Effort) -> Vec<String> {
-        let mut keys = Vec::new();
-        for stages in STAGES {
-            keys.extend(HOT.map(|length| format!("{stages}/hot/{length}")));
-            keys.extend(COLD.map(|length| format!("{stages}/cold/{length}")));
-        }
-        keys
-    }
-
-    fn open(&self, _: &[String], _: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        Ok(Box::new(Passes))
-    }
+fn cells() -> Vec<Cell<Task>> {
+    let tasks = STAGES.into_iter().flat_map(|stages| {
+        let hot = HOT.map(|length| (stages, Cache::Hot, length));
+        hot.into_iter().chain(COLD.map(|length| (stages, Cache::Cold, length)))
+    });
+    let cell = |task: Task| {
+        let (stages, cache, length) = task;
+        let (name, label) = (cache.name(), format!("{length} octets"));
+        let group = format!("{}; {name}", NAMES[..stages].join(", "));
+        let row = Row::new(format!("{stages}/{name}/{length}"), group, label, "Gb/s");
+        let is_document = (stages, length) == (2, LONGEST);
+        let document = if is_document { figures(DOCUMENT, "Mb/s") } else { Vec::new() };
+        (row.at(length as f64).more_is_better().beside(document), task)
+    };
+    tasks.map(cell).collect()
 }
 
-struct Passes;
-
-impl Cells for Passes {
-    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("this table has no cell {key}"));
-        if !OnePass.keys(course.effort).iter().any(|known| known == key) {
-            return Err(unknown());
-        }
-        let mut words = key.split('/');
-        let mut word = || words.next().ok_or_else(unknown);
-        let stages = word()?.parse().map_err(|_| unknown())?;
-        let cache = Cache::parse(word()?).ok_or_else(unknown)?;
-        cell(key, stages, cache, word()?.parse().map_err(|_| unknown())?, course)
-    }
-}
-
-fn cell(
-    key: &str,
-    stages: usize,
-    cache: Cache,
-    length: usize,
+fn measure(
+    (): &mut (),
+    &(stages, cache, length): &Task,
+    row: &mut Row,
     course: &mut Course,
-) -> Result<Row, Problem> {
-    let group = format!("{}; {}", NAMES[..stages].join(", "), cache.name());
-    let mut row = Row::new(key, group, format!("{length} octets"), "Gb/s");
-    row.x = Some(length as f64);
-    row.more_is_better = true;
-    if (stages, length) == (2, LONGEST) {
-        let figure =
-            |(who, value): (&str, f64)| Figure { who: who.into(), value, unit: "Mb/s".into() };
-        row.document = DOCUMENT.map(figure).into();
-    }
+) -> Result<(), Problem> {
     let pieces = Pieces::new(cache, length);
     let from = pieces.octets(course.seed);
     let to = RefCell::new(vec![0; from.len()]);
@@ -107,7 +87,7 @@ fn cell(
             check
         }))
     };
-    row.columns = course.compete(vec![
+    row.columns = course.compete([
         Contestant::ours(ONE, || rate(one_pass)),
         Contestant::peer(SEPARATE, || rate(separate_passes)),
     ])?;
@@ -117,7 +97,7 @@ fn cell(
         _ => 0.97,
     };
     row.compare(ONE, SEPARATE, Some(Target::AtLeast(least)));
-    Ok(row)
+    Ok(())
 }
 
 /// Copies `from` through as many stages, and returns the check of `from`.

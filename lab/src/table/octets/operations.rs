@@ -4,14 +4,14 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use stackwright_results::Problem;
-use stackwright_results::outcome::{Axes, Figure, Row};
+use stackwright_results::outcome::{Axes, Figure, Row, figures};
 use stackwright_results::verdict::Target;
 use stackwright_wire::check::Cxor;
 
-use super::super::{About, Cells, Table};
+use super::super::{About, AnyTable, Cell, Table};
 use super::pieces::{Cache, Pieces};
 use super::variants::{Words, op4};
-use crate::measure::{Contestant, Course, Effort, Limit};
+use crate::measure::{Contestant, Course, Limit};
 
 /// Lengths of the whole in octets.
 const LENGTHS: [usize; 4] = [1000, 10_000, 100_000, 1_000_000];
@@ -24,7 +24,7 @@ const DOCUMENT: usize = 10_000;
 const SHARE_MOST: f64 = 0.0086;
 
 /// Operations of one sample.
-const OPERATIONS: usize = 200_000;
+const CHAINED: usize = 200_000;
 /// What a sample of a new check goes through, in octets.
 const OCTETS: usize = 8 << 20;
 
@@ -34,98 +34,81 @@ const OP4: &str = "new check, op4";
 const NEW: &str = "new check";
 
 const MACHINES: [&str; 3] = ["Sun 3/60", "Sparc IPX", "DEC 5000/200"];
-/// Table 3.2, in microseconds.
-const ROTATES: [f64; 3] = [6.24, 1.00, 0.687];
-const XORS: [f64; 3] = [4.00, 0.88, 0.445];
-/// Table 3.3, in microseconds.
-const COMBINES: [f64; 3] = [60.0, 12.0, 4.0];
-const UPDATES: [f64; 3] = [80.0, 14.0, 4.0];
+/// Table 3.2, in microseconds on each machine.
+const BASIC: [(&str, [f64; 3]); 2] = [(ROTATE, [6.24, 1.00, 0.687]), (XOR, [4.00, 0.88, 0.445])];
 
-/// The table.
-pub(crate) struct Operations;
+/// Ways to reuse a check, and table 3.3: what they take of the report's machines, in microseconds.
+const REUSES: [(&str, Reuse, [f64; 3]); 2] =
+    [("combine", combine, [60.0, 12.0, 4.0]), ("update", update, [80.0, 14.0, 4.0])];
 
-impl Table for Operations {
-    fn about(&self) -> About {
-        About {
-            name: "checksum-ops",
-            title: "operations of CXOR, and reuse of a check",
-            measures: "Rotations and XORs of 16-bit words, each of which waits for the one \
-                       before. The check of two pieces from those of each (combine) and after a \
-                       change of one word (update), beside a new check of the whole: by the \
-                       report's op4 without vectors, and by the library.",
-            source: "INRIA RR-2102 of 1993, tables 3.2 and 3.3",
-            axes: Axes { x: "octets".into(), y: "time".into(), log_x: true, log_y: true },
-            limit: Limit::Work,
-        }
-    }
+/// The seconds of one reuse of the check of these octets.
+type Reuse = fn(&[u8]) -> f64;
 
-    fn keys(&self, _: Effort) -> Vec<String> {
-        let reuses = ["combine", "update"].into_iter();
-        let reuses = reuses.flat_map(|reuse| LENGTHS.map(|length| format!("{reuse}/{length}")));
-        std::iter::once("basic".to_owned()).chain(reuses).collect()
-    }
-
-    fn open(&self, _: &[String], _: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        Ok(Box::new(Costs))
-    }
+/// What is measured.
+enum Task {
+    Basic,
+    /// A check of so many octets that is reused, beside a new one.
+    Reused(&'static str, Reuse, usize),
 }
 
-struct Costs;
+/// The table.
+pub(crate) const OPERATIONS: &dyn AnyTable = &Table::<Task, ()> {
+    about: About {
+        name: "checksum-ops",
+        title: "operations of CXOR, and reuse of a check",
+        measures: "Rotations and XORs of 16-bit words, each of which waits for the one \
+                   before. The check of two pieces from those of each (combine) and after a \
+                   change of one word (update), beside a new check of the whole: by the \
+                   report's op4 without vectors, and by the library.",
+        source: "INRIA RR-2102 of 1993, tables 3.2 and 3.3",
+        axes: Axes { x: "octets", y: "time", log_x: true, log_y: true },
+        limit: Limit::Work,
+    },
+    cells: |_| cells(),
+    open: |_, _| Ok(()),
+    measure: |(), task, row, course| match *task {
+        Task::Basic => basic(row, course),
+        Task::Reused(what, reuse, length) => reused(what, reuse, length, row, course),
+    },
+};
 
-impl Cells for Costs {
-    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("this table has no cell {key}"));
-        if key == "basic" {
-            return basic(key, course);
-        }
-        let (reuse, length) = key.split_once('/').ok_or_else(unknown)?;
-        let length = length.parse().ok().filter(|length| LENGTHS.contains(length));
-        let length = length.ok_or_else(unknown)?;
-        match reuse {
-            "combine" => reused(key, "combine", combine, COMBINES, length, course),
-            "update" => reused(key, "update", update, UPDATES, length, course),
-            _ => Err(unknown()),
+fn cells() -> Vec<Cell<Task>> {
+    let document = BASIC.into_iter().flat_map(|(what, times)| told(&format!("{what}, "), times));
+    let basic = Row::new("basic", "basic operations", "a 16-bit word", "s");
+    let mut cells = vec![(basic.beside(document.collect()), Task::Basic)];
+    for (what, reuse, times) in REUSES {
+        for length in LENGTHS {
+            let row = Row::new(format!("{what}/{length}"), what, format!("{length} octets"), "s");
+            let document = if length == DOCUMENT { told("", times) } else { Vec::new() };
+            let task = Task::Reused(what, reuse, length);
+            cells.push((row.at(length as f64).beside(document), task));
         }
     }
+    cells
+}
+
+/// The report's times, in the order of its machines.
+fn told(before: &str, times: [f64; 3]) -> Vec<Figure> {
+    figures(MACHINES.map(|machine| format!("{before}{machine}")).into_iter().zip(times), "µs")
 }
 
 /// The operands are read again for each operation, so that the compiler cannot join two of them.
-fn basic(key: &str, course: &mut Course) -> Result<Row, Problem> {
-    let mut row = Row::new(key, "basic operations", "a 16-bit word", "s");
-    row.document = [(ROTATE, ROTATES), (XOR, XORS)]
-        .into_iter()
-        .flat_map(|(what, times)| figures(&format!("{what}, "), times))
-        .collect();
-    row.columns = course.compete(vec![
+fn basic(row: &mut Row, course: &mut Course) -> Result<(), Problem> {
+    row.columns = course.compete([
         Contestant::ours(ROTATE, || Ok(chain(|word: u16| word.rotate_left(black_box(1))))),
         Contestant::ours(XOR, || Ok(chain(|word: u16| word ^ black_box(0x5a5a)))),
     ])?;
     row.compare(ROTATE, XOR, Some(Target::AtMost(1.1)));
-    Ok(row)
+    Ok(())
 }
 
-/// The report's times, in the order of its machines.
-fn figures(before: &str, times: [f64; 3]) -> Vec<Figure> {
-    let figure =
-        |(machine, value)| Figure { who: format!("{before}{machine}"), value, unit: "µs".into() };
-    MACHINES.into_iter().zip(times).map(figure).collect()
-}
-
-/// A check of `length` octets that is reused, beside a new one.
 fn reused(
-    key: &str,
     what: &str,
-    reuse: fn(&[u8]) -> f64,
-    document: [f64; 3],
+    reuse: Reuse,
     length: usize,
+    row: &mut Row,
     course: &mut Course,
-) -> Result<Row, Problem> {
-    let mut row = Row::new(key, what, format!("{length} octets"), "s");
-    row.x = Some(length as f64);
-    let bound = length == DOCUMENT;
-    if bound {
-        row.document = figures("", document);
-    }
+) -> Result<(), Problem> {
     let pieces = Pieces::new(Cache::Hot, length);
     let octets = pieces.octets(course.seed);
     let words = Words::of(&octets);
@@ -140,10 +123,10 @@ fn reused(
         contestants.push(Contestant::ours(&short, || Ok(reuse(&octets[..SHORTEST]))));
     }
     row.columns = course.compete(contestants)?;
-    row.compare(what, OP4, bound.then_some(Target::AtMost(SHARE_MOST)));
+    row.compare(what, OP4, (length == DOCUMENT).then_some(Target::AtMost(SHARE_MOST)));
     row.compare(what, NEW, None);
     row.compare(what, &short, Some(Target::Within(0.2)));
-    Ok(row)
+    Ok(())
 }
 
 /// The seconds for the check of both halves of `octets` from the checks of each.
@@ -169,10 +152,10 @@ fn update(octets: &[u8]) -> f64 {
 fn chain<T: From<u8>>(operation: impl Fn(T) -> T) -> f64 {
     let mut value = black_box(T::from(1));
     let begin = Instant::now();
-    for _ in 0..OPERATIONS {
+    for _ in 0..CHAINED {
         value = operation(value);
     }
     let seconds = begin.elapsed().as_secs_f64();
     black_box(value);
-    seconds / OPERATIONS as f64
+    seconds / CHAINED as f64
 }

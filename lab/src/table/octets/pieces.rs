@@ -27,11 +27,6 @@ impl Cache {
             Cache::Cold => "cold",
         }
     }
-
-    /// The cache of that name.
-    pub(super) fn parse(name: &str) -> Option<Cache> {
-        Cache::ALL.into_iter().find(|cache| cache.name() == name)
-    }
 }
 
 /// Pieces of equal length.

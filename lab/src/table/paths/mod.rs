@@ -16,25 +16,20 @@ mod shapes;
 mod simulated;
 mod steps;
 
-use std::thread;
-
 use stackwright_results::Problem;
-use stackwright_results::outcome::{Axes, Column, Row, Sample};
+use stackwright_results::outcome::{Axes, Column, Row};
 use stackwright_results::verdict::Target;
 
 use super::parallel;
-use super::transports::Programs;
-use super::{About, Cells, Table};
-use crate::link;
+use super::transports::{Programs, may_link};
+use super::{About, AnyTable, Table};
 use crate::measure::{Course, Effort, Limit};
 use bars::Bars;
 use cell::Cell;
 use real::Contestant;
+use shapes::Shape;
 use simulated::{Figures, Transfer};
-use steps::steps;
-
-/// The table.
-pub(crate) struct Paths;
+use steps::{Steps, steps};
 
 /// ARTP as it is by default, and as a profile sets it for lossy and long paths: the name, and the
 /// congestion control.
@@ -43,96 +38,108 @@ const CONTESTANTS: [(&str, Option<&str>); 2] = [("ARTP", None), ("ARTP, BBR", So
 /// How many packets all seeds of a simulated cell may have together.
 const PACKETS: u64 = 1_000_000;
 
-impl Table for Paths {
-    fn about(&self) -> About {
-        About {
-            name: "paths",
-            title: "the share of a path’s capacity that is used",
-            measures: "One transfer over a path without other traffic, from the request to the \
-                       last octet, in messages that fill a packet of \
-                       1200 octets. It has the octets that the path carries in 60 s (10 s with \
-                       --quick), in 40 round trips and in 100 \
-                       packets at least; with packet loss it is cut short after that time. \
-                       Packets are lost in both directions; jitter of \
-                       0.1 ms without reordering; a queue has room for 10 packets of 1500 octets \
-                       at least. Shown is the share of the payload \
-                       limit, rate × payload / packet on the wire. Windows and buffers hold four \
-                       times the bandwidth-delay product. With \
-                       loss the figures are the median of up to 10 seeds.",
-            source: "",
-            axes: Axes {
-                x: "rate, bit/s".into(),
-                y: "round trip, ms".into(),
-                log_x: false,
-                log_y: false,
-            },
-            limit: Limit::Work,
-        }
-    }
-
-    fn keys(&self, effort: Effort) -> Vec<String> {
-        let real = Cell::all().filter(|cell| cell.is_real(effort));
-        let simulated = Cell::all().filter(|cell| cell.is_simulated(effort));
-        let real = real.map(|cell| format!("real/{cell}"));
-        let steps = steps::KEYS.iter().map(|key| format!("steps/{key}"));
-        let shapes = shapes::keys(effort).map(|key| format!("shape/{key}"));
-        real.chain(shapes).chain(steps).chain(simulated.map(|cell| format!("sim/{cell}"))).collect()
-    }
-
-    fn open(&self, keys: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        let real: Vec<&str> = keys.iter().filter_map(|key| key.strip_prefix("real/")).collect();
-        let shapes = keys.iter().any(|key| key.starts_with("shape/"));
-        let may = if real.is_empty() && !shapes { Ok(()) } else { link::check_rights() };
-        if let Err(why) = &may {
-            notes.push(format!("Nothing was measured on real sockets: {}.", why.says()));
-        }
-        if may.is_err() || real.is_empty() && !shapes {
-            return Ok(Box::new(Measuring {
-                programs: None,
-                compared: Vec::new(),
-                measured: Vec::new(),
-            }));
-        }
-        if shapes {
-            notes.push(
-                "Shapes of paths: all contestants at the same time, each on a link of its own, by \
-                 `stackwright perf` in messages of 10 kB, the kernel’s TCP too, with \
-                 net.ipv4.tcp_mtu_probing = 1. What the receiver has when the time is over counts; \
-                 one that does not open, or ends before, reaches nothing."
-                    .into(),
-            );
-        }
-        if real.is_empty() {
-            let programs = Some(Programs::ours()?);
-            return Ok(Box::new(Measuring {
-                programs,
-                compared: Vec::new(),
-                measured: Vec::new(),
-            }));
-        }
-        notes.push(
-            "On real sockets a transfer lasts 20 s at the least, with --full 60 s; with --quick 4 \
-             s and 20 packets. Up to 10 Mbit/s \
-             contestants run at the same time, each on a link of its own. The limits of the \
-             kernel’s TCP buffers are raised to eight times \
-             the bandwidth-delay product in the link’s namespaces."
-                .into(),
-        );
-        if real.iter().any(|path| path.starts_with("1G/")) {
-            notes.push(
-                "At 1 Gbit/s on real sockets the link and both ends share the processors: what is \
-                 missing there is not the \
-                 transport’s alone."
-                    .into(),
-            );
-        }
-        let compared = real.into_iter().filter_map(Cell::parse).collect();
-        let programs = Some(Programs::new()?);
-        Ok(Box::new(Measuring { programs, compared, measured: Vec::new() }))
-    }
+/// What is measured.
+enum Task {
+    /// A path in the simulator.
+    Simulated(Cell),
+    /// One on real sockets.
+    Real(Cell),
+    /// One whose delay changes.
+    Stepped(Steps),
+    /// One with a fault of its own kind.
+    Shaped(&'static Shape),
 }
 
-struct Measuring {
+/// The table.
+pub(super) const TABLE: &dyn AnyTable = &Table::<Task, Ground> {
+    about: About {
+        name: "paths",
+        title: "the share of a path’s capacity that is used",
+        measures: "One transfer over a path without other traffic, from the request to the \
+                   last octet, in messages that fill a packet of \
+                   1200 octets. It has the octets that the path carries in 60 s (10 s with \
+                   --quick), in 40 round trips and in 100 \
+                   packets at least; with packet loss it is cut short after that time. \
+                   Packets are lost in both directions; jitter of \
+                   0.1 ms without reordering; a queue has room for 10 packets of 1500 octets \
+                   at least. Shown is the share of the payload \
+                   limit, rate × payload / packet on the wire. Windows and buffers hold four \
+                   times the bandwidth-delay product. With \
+                   loss the figures are the median of up to 10 seeds.",
+        source: "",
+        axes: Axes { x: "rate, bit/s", y: "round trip, ms", log_x: false, log_y: false },
+        limit: Limit::Work,
+    },
+    cells: |effort| {
+        let real = Cell::all().filter(|cell| cell.is_real(effort));
+        let real = real.map(|cell| (row(&cell, "real", "real sockets"), Task::Real(cell)));
+        let shapes = shapes::chosen(effort).map(|shape| (shape.row(), Task::Shaped(shape)));
+        let steps = steps().map(|steps| (steps.row(), Task::Stepped(steps)));
+        let simulated = Cell::all().filter(|cell| cell.is_simulated(effort));
+        let simulated =
+            simulated.map(|cell| (row(&cell, "sim", "simulated"), Task::Simulated(cell)));
+        real.chain(shapes).chain(steps).chain(simulated).collect()
+    },
+    open,
+    measure: |ground, task, row, course| match task {
+        Task::Simulated(cell) => ground.simulated(cell, row, course),
+        Task::Real(cell) => ground.real(cell, row, course),
+        Task::Stepped(steps) => steps.measure(row, course),
+        Task::Shaped(shape) => match &ground.programs {
+            Some(programs) => shape.measure(programs, row, course),
+            None => Ok(()),
+        },
+    },
+};
+
+fn open(cells: &[super::Cell<Task>], notes: &mut Vec<String>) -> Result<Ground, Problem> {
+    let real = cells.iter().filter_map(|(_, task)| match task {
+        Task::Real(cell) => Some(*cell),
+        _ => None,
+    });
+    let mut ground = Ground { programs: None, compared: real.collect(), measured: Vec::new() };
+    let shapes = cells.iter().any(|(_, task)| matches!(task, Task::Shaped(_)));
+    if !shapes && ground.compared.is_empty() {
+        return Ok(ground);
+    }
+    if !may_link(" on real sockets", notes) {
+        ground.compared.clear();
+        return Ok(ground);
+    }
+    if shapes {
+        notes.push(
+            "Shapes of paths: all contestants at the same time, each on a link of its own, by \
+             `stackwright perf` in messages of 10 kB, the kernel’s TCP too, with \
+             net.ipv4.tcp_mtu_probing = 1. What the receiver has when the time is over counts; \
+             one that does not open, or ends before, reaches nothing."
+                .into(),
+        );
+    }
+    if ground.compared.is_empty() {
+        ground.programs = Some(Programs::ours()?);
+        return Ok(ground);
+    }
+    notes.push(
+        "On real sockets a transfer lasts 20 s at the least, with --full 60 s; with --quick 4 \
+         s and 20 packets. Up to 10 Mbit/s \
+         contestants run at the same time, each on a link of its own. The limits of the \
+         kernel’s TCP buffers are raised to eight times \
+         the bandwidth-delay product in the link’s namespaces."
+            .into(),
+    );
+    if ground.compared.iter().any(|cell| cell.rate() == 1_000_000_000) {
+        notes.push(
+            "At 1 Gbit/s on real sockets the link and both ends share the processors: what is \
+             missing there is not the \
+             transport’s alone."
+                .into(),
+        );
+    }
+    ground.programs = Some(Programs::new()?);
+    Ok(ground)
+}
+
+struct Ground {
     /// What others run by, where there are real sockets.
     programs: Option<Programs>,
     /// The paths for which TCP is measured, in the order of the table.
@@ -141,51 +148,24 @@ struct Measuring {
     measured: Vec<(Cell, real::Measured)>,
 }
 
-impl Cells for Measuring {
-    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("this table has no cell {key}"));
-        let (place, path) = key.split_once('/').ok_or_else(unknown)?;
-        if place == "steps" {
-            return stepped(key, &steps(path).ok_or_else(unknown)?, course);
-        }
-        if place == "shape" {
-            let shape = shapes::find(path).ok_or_else(unknown)?;
-            return match &self.programs {
-                Some(programs) => shape.measure(key, programs, course),
-                None => Ok(shape.row(key)),
-            };
-        }
-        let cell = Cell::parse(path).ok_or_else(unknown)?;
-        match place {
-            "sim" => self.simulated(key, &cell, course),
-            "real" => self.real(key, &cell, course),
-            _ => Err(unknown()),
-        }
-    }
-}
-
 /// A row without columns.
-fn row(key: &str, cell: &Cell, place: &str) -> Row {
-    let mut row = Row::new(key, format!("{place}, {}", cell.group()), cell.label(), "Mb/s");
-    row.more_is_better = true;
-    (row.x, row.y) = (Some(cell.rate() as f64), Some(cell.round_trip as f64));
-    row.limit = Some(cell.limit() / 1e6);
-    row
+fn row(cell: &Cell, place: &str, title: &str) -> Row {
+    let group = format!("{title}, {}", cell.group());
+    let row = Row::new(format!("{place}/{cell}"), group, cell.label(), "Mb/s");
+    let row = row.more_is_better().limited(cell.limit() / 1e6).at(cell.rate() as f64);
+    Row { y: Some(cell.round_trip as f64), ..row }
 }
 
 /// A column of the table: a name, what came of each run, and what is asked of them.
 fn column(name: &str, ours: bool, figures: &[Figures], bars: &Bars, default: bool) -> Column {
-    let mut column = Column::new(name, ours);
-    let sample = |one: &Figures| Sample { value: one.goodput, probes: [0.0; 2], slow: false };
-    column.samples = figures.iter().map(sample).collect();
+    let mut column = Column::exact(name, ours, figures.iter().map(|one| one.goodput));
     bars.tell(&mut column, figures, default);
     column
 }
 
-impl Measuring {
-    fn simulated(&self, key: &str, cell: &Cell, course: &mut Course) -> Result<Row, Problem> {
+impl Ground {
+    fn simulated(&self, cell: &Cell, row: &mut Row, course: &Course) -> Result<(), Problem> {
         let least = if course.effort == Effort::Quick { 10.0 } else { 60.0 };
-        let mut row = row(key, cell, "simulated");
         // Where TCP is measured, that is what ARTP is compared with.
         let measured = self.compared.contains(cell);
         let bars = if measured { Bars::real(cell) } else { Bars::simulated(cell) };
@@ -193,12 +173,12 @@ impl Measuring {
         for ((name, congestion), figures) in CONTESTANTS.into_iter().zip(&figures) {
             row.columns.push(column(name, true, figures, &bars, congestion.is_none()));
         }
-        Ok(row)
+        Ok(())
     }
 
-    fn real(&mut self, key: &str, cell: &Cell, course: &mut Course) -> Result<Row, Problem> {
-        let mut row = row(key, cell, "real sockets");
-        let Some(programs) = &self.programs else { return Ok(row) };
+    fn real(&mut self, cell: &Cell, row: &mut Row, course: &Course) -> Result<(), Problem> {
+        let Some(programs) = &self.programs else { return Ok(()) };
+        let key = row.key.clone();
         let seconds = |cell: &Cell| match course.effort {
             Effort::Quick => cell.seconds(4.0, 20),
             Effort::Usual => cell.seconds(20.0, 100),
@@ -209,7 +189,7 @@ impl Measuring {
             let cells = real::together(&rest.collect::<Vec<_>>());
             course.progress.set_message(format!("{key}, {:.0} s for each", seconds(cell)));
             let seed = course.seed + 1;
-            let measured = real::all(&cells, programs, seconds, seed, &course.stop);
+            let measured = real::measure(&cells, programs, seconds, seed, &course.stop)?;
             self.measured.extend(cells.into_iter().zip(measured));
         }
         let place = self.measured.iter().position(|(known, _)| known == cell);
@@ -217,7 +197,7 @@ impl Measuring {
         let contestants = real::contestants(cell, programs);
         for ((name, who), figures) in contestants.iter().zip(measured) {
             let figures = match (who, figures) {
-                _ if course.stop.asked() => return Ok(row),
+                _ if course.stop.asked() => return Ok(()),
                 (_, Ok(figures)) => figures,
                 (Contestant::Artp(_), Err(why)) => return Err(why.within(name)),
                 (Contestant::Rival(_), Err(why)) => {
@@ -242,29 +222,9 @@ impl Measuring {
             let name = format!("{name}, simulated");
             row.columns.push(column(&name, true, figures, &Bars::none(cell), false));
         }
-        compare(&mut row, cell);
-        Ok(row)
+        compare(row, cell);
+        Ok(())
     }
-}
-
-/// Both contestants over a path whose delay changes, and over the same where it does not.
-fn stepped(key: &str, steps: &steps::Steps, course: &mut Course) -> Result<Row, Problem> {
-    let cell = &steps.cell;
-    let label = format!("{}: {}", cell.label(), steps.name);
-    let mut row = Row::new(key, "simulated, steps of the delay", label, "Mb/s");
-    row.more_is_better = true;
-    row.limit = Some(cell.limit() / 1e6);
-    let bars = Bars::none(cell);
-    for (delay, suffix) in [(&*steps.delay, ""), ("", ", without steps")] {
-        let figures = simulated(cell, delay, steps.seconds, course)?;
-        for ((name, _), figures) in CONTESTANTS.into_iter().zip(&figures) {
-            row.columns.push(column(&format!("{name}{suffix}"), true, figures, &bars, false));
-        }
-    }
-    for (name, _) in CONTESTANTS {
-        row.compare(name, &format!("{name}, without steps"), None);
-    }
-    Ok(row)
 }
 
 /// What is compared on real sockets. With loss the default is compared by the median of its seeds:
@@ -306,8 +266,7 @@ fn simulated(
     }
     let (whose, transfers): (Vec<_>, Vec<_>) = transfers.into_iter().unzip();
     let mut figures = vec![Vec::new(); CONTESTANTS.len()];
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    let done = parallel::all(&transfers, workers, &course.stop, Transfer::run)?;
+    let done = parallel::all(&transfers, parallel::cores(), &course.stop, |it| it.run(false))?;
     for (whose, one) in whose.into_iter().zip(done) {
         figures[whose].push(one);
     }

@@ -1,17 +1,15 @@
 //! A path on real sockets, over `lab link`: ARTP as in the simulator, the kernel's TCP, and quinn.
 
-use std::io::Write as _;
-use std::thread;
 use std::time::Duration;
 
 use stackwright_results::Problem;
-use stackwright_simulator::{Conditions, Loss, Queue};
+use stackwright_simulator::{Conditions, Queue};
 
-use super::cell::{Cell, MESSAGE, MTU, TCP_PAYLOAD};
+use super::cell::{Cell, MESSAGE, TCP_PAYLOAD};
 use super::simulated::{Figures, Transfer};
 use crate::measure::Stop;
-use crate::run;
-use crate::scenario::Scenario;
+use crate::table::lossy::{link, loss};
+use crate::table::parallel::all;
 use crate::table::transports::{Ends, Programs, Rival, Work};
 
 /// One who uses a path on real sockets.
@@ -65,61 +63,40 @@ pub(super) fn together(cells: &[Cell]) -> Vec<Cell> {
 pub(super) type Measured = Vec<Result<Figures, Problem>>;
 
 /// Lets all contestants use each of these paths. `seconds` tells how long a path is used.
-pub(super) fn all(
+///
+/// # Errors
+/// Where one stops unexpectedly.
+pub(super) fn measure(
     cells: &[Cell],
     programs: &Programs,
     seconds: impl Fn(&Cell) -> f64 + Sync,
     seed: u64,
     stop: &Stop,
-) -> Vec<Measured> {
-    let one = |cell| one(cell, programs, seconds(cell), seed, stop);
-    let one = &one;
-    thread::scope(|scope| {
-        let threads: Vec<_> = cells.iter().map(|cell| scope.spawn(move || one(cell))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
-    })
+) -> Result<Vec<Measured>, Problem> {
+    all(cells, cells.len(), &Stop::default(), |cell| one(cell, programs, seconds(cell), seed, stop))
 }
 
 /// Lets all use the path, each on a link of its own. Who fails has no figures, but a reason.
-fn one(cell: &Cell, programs: &Programs, seconds: f64, seed: u64, stop: &Stop) -> Measured {
-    let contestants = contestants(cell, programs);
-    let one = |contestant: &Contestant| {
-        if stop.asked() {
-            return Err(Problem::interrupted());
-        }
-        match contestant {
-            Contestant::Artp(congestion) => artp(cell, *congestion, seconds, seed),
-            Contestant::Rival(rival) => peer(cell, rival.clone(), programs, seconds, seed),
-        }
-    };
-    if cell.rate() > TOGETHER {
-        return contestants.iter().map(|(_, contestant)| one(contestant)).collect();
-    }
-    let one = &one;
-    thread::scope(|scope| {
-        let threads =
-            contestants.iter().map(|(_, contestant)| scope.spawn(move || one(contestant)));
-        let threads: Vec<_> = threads.collect();
-        let joined = threads.into_iter().map(|thread| {
-            thread.join().unwrap_or_else(|_| Err(Problem::new("it stopped unexpectedly")))
-        });
-        joined.collect()
-    })
-}
-
-/// ARTP, by the scenario that is simulated as well.
-fn artp(
+fn one(
     cell: &Cell,
-    congestion: Option<&'static str>,
+    programs: &Programs,
     seconds: f64,
     seed: u64,
-) -> Result<Figures, Problem> {
-    let transfer = Transfer { cell: *cell, congestion, seconds, seed, steps: String::new() };
-    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().map_err(Problem::new)?;
-    file.write_all(transfer.text().as_bytes()).map_err(Problem::new)?;
-    let scenario = Scenario::load(file.path(), &[])?;
-    let outcome = run::on_sockets(&scenario, file.path(), &[], seed)?;
-    transfer.figures(&scenario, &outcome)
+    stop: &Stop,
+) -> Result<Measured, Problem> {
+    let contestants = contestants(cell, programs);
+    let threads = if cell.rate() > TOGETHER { 1 } else { contestants.len() };
+    all(&contestants, threads, &Stop::default(), |(_, contestant)| {
+        Ok(match contestant {
+            _ if stop.asked() => Err(Problem::interrupted()),
+            // By the scenario that is simulated as well.
+            Contestant::Artp(congestion) => {
+                let (cell, congestion, steps) = (*cell, *congestion, String::new());
+                Transfer { cell, congestion, seconds, seed, steps }.run(true)
+            }
+            Contestant::Rival(rival) => peer(cell, rival.clone(), programs, seconds, seed),
+        })
+    })
 }
 
 /// One of the others.
@@ -134,14 +111,10 @@ fn peer(
         return Err(Problem::new(why));
     }
     let link = Conditions {
-        rate: Some(cell.rate() / 8),
-        mtu: Some(MTU as usize),
-        delay: Duration::from_micros(500 * cell.round_trip),
         jitter: Duration::from_micros(100),
-        keeps_order: true,
-        loss: if cell.is_lossless() { Loss::None } else { Loss::Bernoulli(cell.loss()) },
+        loss: loss(cell.loss()),
         queue: Queue::octets(cell.queue_octets()),
-        ..Conditions::IDEAL
+        ..link(cell.rate() / 8, cell.round_trip)
     };
     let ends = Ends::wire(&link, seed)?;
     ends.tcp_buffers(2 * window(cell))?;

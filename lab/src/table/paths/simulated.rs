@@ -4,7 +4,7 @@ use stackwright_results::Problem;
 use stackwright_simulator::Traffic;
 
 use super::cell::{Cell, MESSAGE, MTU};
-use crate::run::{Keep, Outcome, simulate};
+use crate::run::{self, Outcome};
 use crate::scenario::Scenario;
 use crate::workload::Broken;
 
@@ -37,27 +37,16 @@ pub(super) struct Figures {
 }
 
 impl Transfer {
-    /// Runs it.
+    /// Runs it in the simulator, or on real sockets.
     ///
     /// # Errors
     /// Where the transport did not do what it promised.
-    pub(super) fn run(&self) -> Result<Figures, Problem> {
-        let text = self.text();
-        let scenario =
-            Scenario::read("paths".into(), text).map_err(|flaw| flaw.problem("paths".as_ref()))?;
-        let outcome = simulate(&scenario, self.seed, None, Keep::default()).outcome;
+    pub(super) fn run(&self, real: bool) -> Result<Figures, Problem> {
+        let (scenario, outcome) = run::text(self.text(), self.seed, real)?;
         self.figures(&scenario, &outcome)
     }
 
-    /// What came of it, in the simulator or on real sockets.
-    ///
-    /// # Errors
-    /// Where the transport did not do what it promised.
-    pub(super) fn figures(
-        &self,
-        scenario: &Scenario,
-        outcome: &Outcome,
-    ) -> Result<Figures, Problem> {
+    fn figures(&self, scenario: &Scenario, outcome: &Outcome) -> Result<Figures, Problem> {
         // Whether it ended in time is one of the figures.
         if let Some(broken) = outcome.broken().filter(|it| !matches!(it, Broken::Late { .. })) {
             return Err(Problem::new(format!("the transport broke a guarantee: {broken}")));
@@ -86,7 +75,7 @@ impl Transfer {
 
     /// The scenario. Where packets are lost, nobody knows how long the whole transfer takes: it is
     /// cut short.
-    pub(super) fn text(&self) -> String {
+    fn text(&self) -> String {
         let Transfer { cell, congestion, seconds, steps, .. } = self;
         let time = if cell.is_lossless() { 3.0 } else { 1.0 } * seconds;
         let congestion =

@@ -17,20 +17,18 @@ const MESSAGES: u32 = 8_192;
 /// The header is the key.
 const HEADER: usize = 4;
 
-/// The row of one message, session and opening; its contestants are the four event managers.
-pub(super) fn row<M, S, O>(key: &str, course: &mut Course) -> Result<Row, Problem>
+/// Fills the row of one message, session and opening; its contestants are the four event managers.
+pub(super) fn measure<M, S, O>(row: &mut Row, course: &mut Course) -> Result<(), Problem>
 where
     M: Message,
     S: session::Alternative + 'static,
     O: opening::Alternative + 'static,
 {
-    let label = key.trim_start_matches("echo/").replace('/', ", ");
-    let mut row = Row::new(key, "echo, one message", label, "s");
     let mut absent = Echo::<Features<M, S, events::Absent, O>>::new()?;
     let mut simple = Echo::<Features<M, S, Simple, O>>::new()?;
     let mut delta_list = Echo::<Features<M, S, DeltaList, O>>::new()?;
     let mut timing_wheel = Echo::<Features<M, S, TimingWheel, O>>::new()?;
-    row.columns = course.compete(vec![
+    row.columns = course.compete([
         Contestant::ours("no events", || absent.run()),
         Contestant::ours("simple", || simple.run()),
         Contestant::ours("delta list", || delta_list.run()),
@@ -40,7 +38,7 @@ where
     for with in ["simple", "delta list", "timing wheel"] {
         row.compare(with, "no events", None);
     }
-    Ok(row)
+    Ok(())
 }
 
 struct Echo<C: Configuration> {

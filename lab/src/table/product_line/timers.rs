@@ -18,22 +18,19 @@ const EXPIRIES: usize = 512;
 /// The longest time that a timer is set to, in nanoseconds: one second.
 const SPAN: u64 = 1_000_000_000;
 
-/// The row of so many pending timers; its contestants are the three event managers.
-pub(super) fn row(key: &str, count: u32, course: &mut Course) -> Result<Row, Problem> {
-    let mut row =
-        Row::new(key, "timers, one that expires and one that is moved", format!("{count}"), "s");
-    row.x = Some(f64::from(count));
+/// Fills the row of so many pending timers; its contestants are the three event managers.
+pub(super) fn measure(count: u32, row: &mut Row, course: &mut Course) -> Result<(), Problem> {
     let mut simple = Timers::<Simple>::new(count, course.seed)?;
     let mut delta_list = Timers::<DeltaList>::new(count, course.seed)?;
     let mut timing_wheel = Timers::<TimingWheel>::new(count, course.seed)?;
-    row.columns = course.compete(vec![
+    row.columns = course.compete([
         Contestant::ours("simple", || simple.run()),
         Contestant::ours("delta list", || delta_list.run()),
         Contestant::ours("timing wheel", || timing_wheel.run()),
     ])?;
     row.compare("delta list", "simple", None);
     row.compare("timing wheel", "simple", None);
-    Ok(row)
+    Ok(())
 }
 
 struct Timers<E: events::Alternative> {

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use stackwright_programs::processes::Running;
 use stackwright_results::Problem;
 
 use crate::measure::Course;
@@ -31,9 +32,9 @@ const GOES: Duration = Duration::from_millis(5);
 /// before it when it goes on takes as many blocks as ever will be taken. Without this the pool
 /// takes them in the measured run, once, at a moment that the machine chooses.
 pub(super) fn fill(mut command: Command, receiver: u32, course: &Course) -> Result<(), Problem> {
-    let mut process = Process(command.stdout(Stdio::null()).spawn().map_err(Problem::new)?);
+    let mut process = start(command.stdout(Stdio::null()))?;
     loop {
-        if let Some(status) = process.0.try_wait().map_err(Problem::new)? {
+        if let Some(status) = process.ended() {
             let failed = || Problem::new(format!("the warm-up run failed: {status}"));
             return status.success().then_some(()).ok_or_else(failed);
         }
@@ -59,16 +60,16 @@ pub(super) fn watch(
     receiver: u32,
     course: &Course,
 ) -> Result<Watched, Problem> {
-    let mut process = Process(command.stdout(Stdio::piped()).spawn().map_err(Problem::new)?);
+    let mut process = start(command.stdout(Stdio::piped()))?;
     let (mut held, mut step) = (Vec::new(), STEP);
     let status = loop {
-        if let Some(status) = process.0.try_wait().map_err(Problem::new)? {
+        if let Some(status) = process.ended() {
             break status;
         }
         if course.stop.asked() {
             return Err(Problem::interrupted());
         }
-        held.extend(both(process.0.id(), receiver));
+        held.extend(both(process.number(), receiver));
         if held.len() > LOOKS_MOST {
             let mut place = 0;
             held.retain(|_| {
@@ -80,9 +81,7 @@ pub(super) fn watch(
         std::thread::sleep(step);
     };
     let mut said = String::new();
-    if let Some(output) = &mut process.0.stdout {
-        output.read_to_string(&mut said).map_err(Problem::new)?;
-    }
+    process.output().read_to_string(&mut said).map_err(Problem::new)?;
     let measured = said.lines().find_map(|line| serde_json::from_str(line).ok());
     let measured = measured.filter(|_| status.success() && held.len() >= 8);
     let measured = measured
@@ -95,16 +94,15 @@ pub(super) fn watch(
 pub(super) fn idle(mut command: Command, receiver: u32) -> Result<[f64; 2], Problem> {
     let before =
         resident(receiver).ok_or_else(|| Problem::new("the receiver ended unexpectedly"))?;
-    let mut process = Process(command.stdout(Stdio::piped()).spawn().map_err(Problem::new)?);
-    let output = process.0.stdout.take().ok_or_else(|| Problem::new("a process has no output"))?;
-    for line in BufReader::new(output).lines() {
+    let mut process = start(command.stdout(Stdio::piped()))?;
+    for line in BufReader::new(process.output()).lines() {
         let line = line.map_err(Problem::new)?;
         let said: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
         if said["event"] == "holding" {
             // What is still on its way comes to rest.
             std::thread::sleep(Duration::from_secs(1));
             let [sender, receiver] =
-                both(process.0.id(), receiver).ok_or_else(|| Problem::new("an end is gone"))?;
+                both(process.number(), receiver).ok_or_else(|| Problem::new("an end is gone"))?;
             return Ok([sender, receiver - before]);
         }
         if said["event"] == "failed" {
@@ -114,15 +112,8 @@ pub(super) fn idle(mut command: Command, receiver: u32) -> Result<[f64; 2], Prob
     Err(Problem::new("the run ended before all associations were open"))
 }
 
-/// A process that does not outlive its owner.
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // One that has ended already needs no end.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn start(command: &mut Command) -> Result<Running, Problem> {
+    Running::try_start(command).map_err(Problem::new)
 }
 
 fn both(sender: u32, receiver: u32) -> Option<[f64; 2]> {

@@ -74,7 +74,7 @@ impl Contest<'_> {
             let name = one.rival.name.clone();
             if one.rival.ours { Contestant::ours(name, run) } else { Contestant::peer(name, run) }
         });
-        let mut columns = course.compete(contestants.collect())?;
+        let mut columns = course.compete(contestants)?;
         // Nothing at all, time after time, is no number to compare with where less is better.
         columns
             .retain(|column| column.ours || column.samples.iter().any(|sample| sample.value > 0.0));

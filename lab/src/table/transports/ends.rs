@@ -7,7 +7,16 @@ use std::process::Command;
 use stackwright_results::Problem;
 use stackwright_simulator::Conditions;
 
-use crate::link::{Report, Side, Veth, Wire};
+use crate::link::{Report, Side, Veth, Wire, check_rights};
+
+/// Whether links can be made here; if not, a note says that nothing was measured `there`, and why.
+pub(crate) fn may_link(there: &str, notes: &mut Vec<String>) -> bool {
+    let rights = check_rights();
+    if let Err(why) = &rights {
+        notes.push(format!("Nothing was measured{there}: {}.", why.says()));
+    }
+    rights.is_ok()
+}
 
 /// Two ends, and what is between them.
 pub(crate) enum Ends {

@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use stackwright_drivers::tcp::has_congestion;
+use stackwright_programs::processes::{Running, eventually};
 use stackwright_results::Problem;
 
 use super::ends::Ends;
@@ -95,12 +96,8 @@ impl Rival {
         // A stranger's end reads its input, and ends with it.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let problem = |why: String| Problem::new(format!("cannot start {}: {why}", self.name));
-        let mut process = Process(command.spawn().map_err(|why| problem(why.to_string()))?);
-        let (output, errors) = (process.0.stdout.take(), process.0.stderr.take());
-        let (Some(output), Some(mut errors)) = (output, errors) else {
-            return Err(problem("it has no output".into()));
-        };
-        let mut output = BufReader::new(output);
+        let mut process = Running::try_start(&mut command).map_err(Problem::new)?;
+        let (mut output, mut errors) = (BufReader::new(process.output()), process.errors());
         let mut line = String::new();
         output.read_line(&mut line).map_err(|why| problem(why.to_string()))?;
         if line.is_empty() {
@@ -128,21 +125,10 @@ impl Rival {
     }
 }
 
-/// A process that does not outlive its owner.
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // One that has ended already needs no end.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// A sending end at work.
 pub(crate) struct Sending {
     name: String,
-    process: Process,
+    process: Running,
 }
 
 impl Sending {
@@ -151,10 +137,10 @@ impl Sending {
     /// # Errors
     /// Where it has ended.
     pub(crate) fn goes_on(&mut self) -> Result<(), Problem> {
-        match self.process.0.try_wait() {
-            Ok(None) => Ok(()),
-            _ => Err(Problem::new(format!("{} ended before its time", self.name))),
+        if self.process.alive() {
+            return Ok(());
         }
+        Err(Problem::new(format!("{} ended before its time", self.name)))
     }
 }
 
@@ -176,7 +162,7 @@ pub(crate) struct Serving {
     pub(crate) rival: Rival,
     place: String,
     counted: Arc<Mutex<Option<Counted>>>,
-    process: Process,
+    process: Running,
 }
 
 /// How much longer than it was told to a run may take.
@@ -185,7 +171,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 impl Serving {
     /// The receiving process.
     pub(crate) fn number(&self) -> u32 {
-        self.process.0.id()
+        self.process.number()
     }
 
     /// What has come, as one of ours said last; twice a second it does.
@@ -219,9 +205,8 @@ impl Serving {
     ) -> Result<Sending, Problem> {
         let mut command = self.command(ends, programs, work, None)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let name = self.rival.name.clone();
-        let process = command.spawn().map_err(|why| Problem::new(format!("{name}: {why}")))?;
-        Ok(Sending { name, process: Process(process) })
+        let process = Running::try_start(&mut command).map_err(Problem::new)?;
+        Ok(Sending { name: self.rival.name.clone(), process })
     }
 
     /// The same, within another time.
@@ -251,50 +236,25 @@ impl Serving {
         let Rival { ours, transport, options, sender, .. } = &self.rival;
         let program: OsString = programs.of(*ours)?.into();
         let mut command = ends.command(Side::A, &program, core);
+        let time = |seconds: f64| {
+            if *ours { format!("{}ms", (1e3 * seconds) as u64) } else { seconds.to_string() }
+        };
+        let (kind, work) = match work {
+            Work::Bulk { size, seconds } => {
+                ("bulk", format!("--size {size} --time {}", time(seconds)))
+            }
+            Work::Octets { size, octets } => ("bulk", format!("--size {size} --octets {octets}")),
+            Work::Requests { seconds } => ("requests", format!("--time {}", time(seconds))),
+            Work::Associations { count } if *ours => ("", format!("--associations {count}")),
+            Work::Associations { count } => ("associations", format!("--count {count}")),
+        };
         if *ours {
             command.args(["perf", "run", "--json", &self.place]);
-            match work {
-                Work::Bulk { size, seconds } => command.args([
-                    "--size",
-                    &size.to_string(),
-                    "--time",
-                    &format!("{}ms", milliseconds(seconds)),
-                ]),
-                Work::Octets { size, octets } => {
-                    command.args(["--size", &size.to_string(), "--octets", &octets.to_string()])
-                }
-                Work::Requests { seconds } => {
-                    command.args(["--requests", "--time", &format!("{}ms", milliseconds(seconds))])
-                }
-                Work::Associations { count } => {
-                    command.args(["--associations", &count.to_string()])
-                }
-            };
+            command.args((kind == "requests").then_some("--requests"));
         } else {
-            command.args(["run", transport, &self.place]);
-            match work {
-                Work::Bulk { size, seconds } => command.args([
-                    "bulk",
-                    "--size",
-                    &size.to_string(),
-                    "--time",
-                    &seconds.to_string(),
-                ]),
-                Work::Octets { size, octets } => command.args([
-                    "bulk",
-                    "--size",
-                    &size.to_string(),
-                    "--octets",
-                    &octets.to_string(),
-                ]),
-                Work::Requests { seconds } => {
-                    command.args(["requests", "--time", &seconds.to_string()])
-                }
-                Work::Associations { count } => {
-                    command.args(["associations", "--count", &count.to_string()])
-                }
-            };
+            command.args(["run", transport, &self.place, kind]);
         }
+        command.args(work.split_whitespace());
         command.args(options).args(sender);
         Ok(command)
     }
@@ -303,32 +263,17 @@ impl Serving {
         let name = &self.rival.name;
         let problem = |why: String| Problem::new(format!("{name}: {why}"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut process = Process(command.spawn().map_err(|why| problem(why.to_string()))?);
-        let begin = Instant::now();
+        let mut process = Running::try_start(&mut command).map_err(Problem::new)?;
         // What they print fits into a pipe.
-        let status = loop {
-            match process.0.try_wait().map_err(|why| problem(why.to_string()))? {
-                Some(status) => break status,
-                None if begin.elapsed() > patience => {
-                    return Err(problem("it does not end".into()));
-                }
-                None => std::thread::sleep(Duration::from_millis(10)),
-            }
-        };
+        if !eventually(patience, || !process.alive()) {
+            return Err(problem("it does not end".into()));
+        }
         let (mut said, mut complaint) = (String::new(), String::new());
-        if let Some(output) = &mut process.0.stdout {
-            output.read_to_string(&mut said).map_err(|why| problem(why.to_string()))?;
-        }
-        if let Some(errors) = &mut process.0.stderr {
-            errors.read_to_string(&mut complaint).map_err(|why| problem(why.to_string()))?;
-        }
+        process.output().read_to_string(&mut said).map_err(Problem::new)?;
+        process.errors().read_to_string(&mut complaint).map_err(Problem::new)?;
         let measured = said.lines().find_map(|line| serde_json::from_str::<Measured>(line).ok());
         measured
-            .filter(|_| status.success())
+            .filter(|_| process.ended().is_some_and(|status| status.success()))
             .ok_or_else(|| problem(format!("{complaint}{said}").trim().to_owned()))
     }
-}
-
-fn milliseconds(seconds: f64) -> u64 {
-    (1e3 * seconds) as u64
 }
