@@ -29,11 +29,11 @@ const TCP: &str = "TCP, cubic";
 const UDP: &str = "UDP";
 const ARTP: &str = "ARTP";
 
-/// Where datagrams of a size are sent, and what is told.
+/// The path of datagrams of one size, and the measured quantity.
 enum Task {
-    /// Over a link of so many Mb/s: the rate.
+    /// Over a link with this rate in Mb/s: the goodput.
     Shaped { rate: u64, size: u64 },
-    /// As fast as it goes: the rate, or the processor time.
+    /// Without a limit: the goodput, or the processor time.
     Unshaped { veth: bool, cpu: bool, size: u64 },
     /// The processor time of two flows.
     Cores,
@@ -168,10 +168,7 @@ fn unshaped(
 /// machine itself makes of two at once: where both virtual cores lie on one that is real, all
 /// are slower.
 fn cores(programs: &Programs, row: &mut Row, course: &mut Course) -> Result<(), Problem> {
-    let mut rivals = vec![Rival::ours(ARTP, "artp", "")];
-    if programs.has_peers() {
-        rivals.push(Rival::peer(TCP, "tcp", ""));
-    }
+    let rivals = [Rival::ours(ARTP, "artp", ""), Rival::peer(TCP, "tcp", "")];
     // Each flow has a server of its own: which socket of a shared port it falls to is the
     // system's choice alone.
     let serve = |rival: Rival| {

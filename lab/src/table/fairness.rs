@@ -80,8 +80,8 @@ pub(super) const TABLE: &dyn AnyTable = &Table::<Cell, Option<Programs>> {
         name: "fairness",
         title: "two transfers on one link",
         measures: "Two transfers begin at the same time; after 60 s (10 s with --quick) the \
-                   share of the link’s rate is told that each \
-                   had, and Jain’s index of both: as payload, but beside TCP as packets, \
+                   share of the link’s rate of each is reported, \
+                   and Jain’s index of both: as payload, but beside TCP as packets, \
                    which the link counts. Median of three seeds, or of three runs at the same \
                    time, each on a link of \
                    its own (one with --quick). Jitter of 0.1 ms, packets of 1500 octets, no \

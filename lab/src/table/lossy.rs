@@ -9,7 +9,7 @@ use super::Cell;
 /// Octets of the longest packet.
 pub(super) const MTU: usize = 1500;
 
-/// A link that carries so many octets a second in packets of [`MTU`], and keeps their order.
+/// Returns a link of `rate` octets per second for packets of [`MTU`], which keeps their order.
 pub(super) fn link(rate: u64, round_trip_ms: u64) -> Conditions {
     Conditions {
         rate: Some(rate),

@@ -139,7 +139,7 @@ fn ncftp(place: &dyn Place, program: &str, server: SocketAddr) -> Command {
     command
 }
 
-/// What lftp is told of TLS.
+/// The settings of lftp without TLS and with it.
 const PLAIN: &str = "set ftp:ssl-allow no";
 const WITH_TLS: &str = "set ftp:ssl-force yes; set ftp:ssl-protect-data yes; \
                         set ftp:ssl-allow-anonymous yes; set ssl:verify-certificate no";

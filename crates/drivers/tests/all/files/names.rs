@@ -1,4 +1,4 @@
-//! Status and names: what is told of them, moved, removed, refused.
+//! Status and names: queries, renaming, removal, refusals.
 
 use std::fs;
 use std::os::unix::fs::symlink;
