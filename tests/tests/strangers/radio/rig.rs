@@ -87,10 +87,12 @@ impl Rig {
         SocketAddr::from(([127, 0, 0, 1], self.modems[modem].agw))
     }
 
-    /// Waits until a modem listens; returns when it did.
+    /// Waits until a modem listens at both of its ports, which it opens one after the other;
+    /// returns when it did.
     pub(crate) fn listens(&self, modem: usize) -> Instant {
-        let address = self.kiss(modem);
-        let listens = eventually(Duration::from_secs(20), || TcpStream::connect(address).is_ok());
+        let listens = [self.kiss(modem), self.agw(modem)].iter().all(|address| {
+            eventually(Duration::from_secs(20), || TcpStream::connect(address).is_ok())
+        });
         assert!(listens, "{} listens\n{}", self.modems[modem].name, self.logs());
         Instant::now()
     }
