@@ -306,6 +306,7 @@ impl Outlet<LinkStack> for Link {
             | StreamsIndication::Listening { .. }
             | StreamsIndication::Changed { .. }
             | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Reported { .. }
             | StreamsIndication::Ending { .. } => {}
         }
     }

@@ -6,7 +6,8 @@ use stackwright::ax25;
 use stackwright::ax25::header::{Addresses, ControlField, LinksHeard, Modulus};
 use stackwright::catalogue::{CatalogueEntry, PROTOCOLS};
 use stackwright::kiss::{self, KissType};
-use stackwright::wire::capture::{Cooked, Cooked2, Ethernet, Ipv4, Ipv6, LinkType, Tcp, Udp};
+use stackwright::wire::capture::{Cooked, Cooked2, LinkType};
+use stackwright::wire::internet::{Ethernet, Ipv4, Ipv6, Tcp, Udp};
 use stackwright::wire::syntax::{Found, Step, walk};
 use stackwright::wire::{Header, dissect};
 

@@ -48,6 +48,7 @@ mod security;
 mod service;
 pub mod services;
 mod time;
+mod trouble;
 mod word;
 pub mod words;
 
@@ -65,4 +66,5 @@ pub use protocol::{IndicationOf, IndicationTo, NameAbove, Outlet, Protocol, Requ
 pub use security::{BadFingerprint, Fingerprint, Secure, SecurityError, SessionGroup, TlsRole};
 pub use service::{Both, Either, Meets, Nothing, Service};
 pub use time::{Duration, Instant, earliest};
+pub use trouble::Trouble;
 pub use word::{Life, Word};

@@ -27,6 +27,13 @@ pub struct Interface(NonZeroU16);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Address {
+    /// A station on a link of Ethernet's kind.
+    Hardware {
+        /// Its address (EUI-48).
+        address: [u8; 6],
+        /// The protocol that it carries: an EtherType.
+        kind: u16,
+    },
     /// An Internet address with a port.
     Internet {
         /// The host.
@@ -145,12 +152,17 @@ impl fmt::Display for Participant {
 }
 
 impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Address::Internet { .. } => Participant::from(*self).fmt(f),
-            Address::InternetProtocol { host, protocol } => write!(f, "{host} protocol {protocol}"),
-            Address::Station { call, .. } => call.fmt(f),
-            Address::OtherEnd => f.write_str("the other end"),
+            Address::Internet { .. } => Participant::from(*self).fmt(to),
+            Address::Hardware { address: [a, b, c, d, e, f], .. } => {
+                write!(to, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+            }
+            Address::InternetProtocol { host, protocol } => {
+                write!(to, "{host} protocol {protocol}")
+            }
+            Address::Station { call, .. } => call.fmt(to),
+            Address::OtherEnd => to.write_str("the other end"),
         }
     }
 }
@@ -161,13 +173,14 @@ mod tests {
 
     use super::*;
 
-    fn all() -> [Participant; 4] {
+    fn all() -> [Participant; 5] {
         let host = IpAddr::from([192, 0, 2, 1]);
         let call = "OE1XYZ-7".parse().expect("a call sign");
         [
             SocketAddr::new(host, 7).into(),
             Address::InternetProtocol { host, protocol: 36 }.into(),
             Address::Station { call, pid: 0xF0, route: 3 }.into(),
+            Address::Hardware { address: [2, 0, 0, 0, 0, 1], kind: 0x800 }.into(),
             Participant::OTHER_END,
         ]
     }

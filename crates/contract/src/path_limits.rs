@@ -8,16 +8,19 @@ pub struct PathLimits {
     pub longest: u32,
     /// Time that the longest frame takes on the link, in microseconds; 0: unknown.
     pub frame_time: u32,
+    /// Whether whoever is below completes the Internet checks of transport headers: a message may
+    /// leave with the sum of its pseudo-header alone, and what arrives was verified.
+    pub checks: bool,
 }
 
 impl PathLimits {
     /// A path without a bound.
-    pub const UNBOUNDED: Self = PathLimits { longest: u32::MAX, frame_time: 0 };
+    pub const UNBOUNDED: Self = PathLimits { longest: u32::MAX, frame_time: 0, checks: false };
 
     /// Returns the limits of a path that takes messages of at most `octets` octets.
     pub const fn of_longest(octets: usize) -> Self {
         let longest = if octets < u32::MAX as usize { octets as u32 } else { u32::MAX };
-        PathLimits { longest, frame_time: 0 }
+        PathLimits { longest, ..Self::UNBOUNDED }
     }
 
     /// Returns the limits above a layer that puts a header of `octets` octets before each message.

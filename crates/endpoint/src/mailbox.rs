@@ -374,7 +374,7 @@ impl<V: Offered> Mailbox<V> {
                     self.wake(association);
                 }
             }
-            AssociationIndication::Ending { .. } => {}
+            AssociationIndication::Reported { .. } | AssociationIndication::Ending { .. } => {}
             AssociationIndication::Finished { association } => {
                 if let Some(link) = self.link(association) {
                     link.finished = true;

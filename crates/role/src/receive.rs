@@ -41,6 +41,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
             }
             // No role is told of a half close, and none gives commands.
             DatagramsIndication::Finished { .. }
+            | DatagramsIndication::Reported { .. }
             | DatagramsIndication::Ending { .. }
             | DatagramsIndication::Controlled { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),

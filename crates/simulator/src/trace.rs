@@ -84,7 +84,7 @@ impl Trace {
                 self.note(time, station, format_args!("{} {window} {from} > {to}", word.noun()));
             }
             SegmentWord::Path(path) => {
-                let PathLimits { longest, frame_time } = path;
+                let PathLimits { longest, frame_time, .. } = path;
                 self.note(time, station, format_args!("path {longest} {frame_time} {from} > {to}"));
             }
             SegmentWord::Finish | SegmentWord::Reset { .. } | SegmentWord::AskPath => {

@@ -11,6 +11,7 @@ pub mod capture;
 pub mod check;
 mod dissect;
 mod header;
+pub mod internet;
 mod message;
 mod processor;
 pub mod stages;

@@ -133,6 +133,7 @@ where
             DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
             | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Reported { .. }
             | DatagramsIndication::Ending { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
         }

@@ -89,6 +89,7 @@ impl Talker {
             DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
             | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Reported { .. }
             | DatagramsIndication::Ending { .. } => {}
             DatagramsIndication::Ended { name: ASSOCIATION, why } => self.ended = Some(why),
             DatagramsIndication::Ended { .. } => {}

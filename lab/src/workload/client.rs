@@ -261,6 +261,7 @@ impl<M: Message> Protocol for Client<M> {
             | DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
             | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Reported { .. }
             | DatagramsIndication::Ending { .. } => {}
         }
     }

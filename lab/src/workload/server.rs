@@ -165,6 +165,7 @@ impl<M: Message> Protocol for Server<M> {
             DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
             | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Reported { .. }
             | DatagramsIndication::Ending { .. } => {}
             DatagramsIndication::Ended { name, why } => {
                 if let Some(Role::Listener) = self.names.forget(name) {

@@ -63,6 +63,7 @@ impl<M: Message> Agw<M> {
             StreamsIndication::Ended { name, why } => self.program_ended(cx, name, why, out),
             StreamsIndication::Changed { .. }
             | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Reported { .. }
             | StreamsIndication::Ending { .. } => {}
         }
     }
@@ -157,6 +158,7 @@ impl<M: Message> Agw<M> {
             StreamsIndication::Finished { .. }
             | StreamsIndication::Listening { .. }
             | StreamsIndication::Changed { .. }
+            | StreamsIndication::Reported { .. }
             | StreamsIndication::Ending { .. } => {}
         }
     }

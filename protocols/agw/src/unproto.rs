@@ -186,6 +186,7 @@ impl<M: Message> Agw<M> {
             | DatagramsIndication::Changed { .. }
             | DatagramsIndication::Finished { .. }
             | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Reported { .. }
             | DatagramsIndication::Ending { .. } => {}
         }
     }

@@ -148,7 +148,10 @@ impl<M: Message> Ax25<M> {
                 local: station(*local, 0),
                 remote: station(*remote, number),
                 credit: Self::waiting_most(longest),
-                path: PathLimits { longest: longest as u32, frame_time: self.frame_time(port) },
+                path: PathLimits {
+                    frame_time: self.frame_time(port),
+                    ..PathLimits::of_longest(longest)
+                },
             },
         );
     }

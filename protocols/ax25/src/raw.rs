@@ -37,7 +37,10 @@ impl<M: Message> Ax25<M> {
                 local: end,
                 remote: end,
                 credit: Self::waiting_most(longest),
-                path: PathLimits { longest: longest as u32, frame_time: self.frame_time(*port) },
+                path: PathLimits {
+                    frame_time: self.frame_time(*port),
+                    ..PathLimits::of_longest(longest)
+                },
             },
         );
     }

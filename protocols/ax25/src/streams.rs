@@ -190,7 +190,7 @@ impl<M: Message> Ax25<M> {
                 local: station(local, 0),
                 remote: station(remote, route),
                 credit: Credit::of_octets(self.config.buffer),
-                path: PathLimits { longest: u32::MAX, frame_time: self.frame_time(port) },
+                path: PathLimits { frame_time: self.frame_time(port), ..PathLimits::UNBOUNDED },
             },
         );
     }

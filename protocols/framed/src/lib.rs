@@ -308,7 +308,9 @@ impl<M: Message> Protocol for Framed<M> {
                 }
             }
             // The limits above are those of the length field.
-            StreamsIndication::Changed { .. } | StreamsIndication::Ending { .. } => {}
+            StreamsIndication::Changed { .. }
+            | StreamsIndication::Reported { .. }
+            | StreamsIndication::Ending { .. } => {}
             StreamsIndication::Controlled { association, outcome } => {
                 out.indicate(DatagramsIndication::Controlled { association, outcome });
             }

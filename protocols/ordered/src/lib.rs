@@ -275,6 +275,7 @@ impl<M: Message> Protocol for Ordered<M> {
             DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
             | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Reported { .. }
             | DatagramsIndication::Ending { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
         }

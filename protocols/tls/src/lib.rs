@@ -201,6 +201,7 @@ impl<M: Message> Protocol for Tls<M> {
             StreamsIndication::Ended { name, why } => self.ended(name, why, out),
             StreamsIndication::Listening { .. }
             | StreamsIndication::Changed { .. }
+            | StreamsIndication::Reported { .. }
             | StreamsIndication::Ending { .. } => {
                 out.indicate(indication);
             }

@@ -274,7 +274,9 @@ impl<H: Hooks> Protocol for Layer<H> {
                 self.changed_below(association, path, out)
             }
             // Associations above share those below: none of their commands is passed on.
-            AssociationIndication::Controlled { .. } | AssociationIndication::Ending { .. } => {}
+            AssociationIndication::Controlled { .. }
+            | AssociationIndication::Reported { .. }
+            | AssociationIndication::Ending { .. } => {}
             AssociationIndication::Listening { listener, local } => {
                 self.listening_below(listener, local, out)
             }

@@ -214,7 +214,7 @@ impl<H: Hooks<Provides: Transfer<Message = M>, Uses: Transfer<Message = M>>> Sce
     }
 
     fn opened_below(&mut self, association: Handle, credit: Credit) -> Vec<String> {
-        let path = PathLimits { longest: 1000, frame_time: 0 };
+        let path = PathLimits::of_longest(1000);
         self.tell(AssociationIndication::Opened {
             association,
             local: place(1),

@@ -1,7 +1,7 @@
 //! The words of every service with associations: one set, generic over what is carried.
 
 use super::{Batch, Code, Credit, Datagrams, Ended, Streams, Transfer};
-use crate::{Command, CommandError, Handle, Life, Participant, PathLimits, Service, Word};
+use crate::{Command, CommandError, Handle, Life, Participant, PathLimits, Service, Trouble, Word};
 
 /// What may be asked of a datagram service.
 pub type DatagramsRequest<M> = AssociationRequest<Datagrams<M>>;
@@ -149,6 +149,19 @@ pub enum AssociationIndication<T: Transfer> {
         /// What the command says it returns, or why it was not done.
         outcome: Result<u32, CommandError>,
     },
+    /// A router or a host on the path reports trouble with something that was sent. Not every layer
+    /// tells it; whoever is told passes it upward or drops it.
+    Reported {
+        /// The association.
+        association: Handle,
+        /// Who reports it, as the layer that tells it names hosts.
+        by: Participant,
+        /// What it is.
+        what: Trouble,
+        /// The first octets of the message that met it, as the layer above had sent it: who cannot
+        /// know them forged the report (RFC 5927 §4).
+        quoted: [u8; 8],
+    },
     /// The end of what the peer sends has arrived, though octets may wait for credit before it:
     /// `Finished` or `Ended` follows them. Of all associations of a layer, ends are told in the
     /// order in which they arrived, so a layer above knows which of two came first. Not every layer
@@ -178,6 +191,7 @@ impl<T: Transfer> AssociationIndication<T> {
             Self::Listening { listener: name, .. }
             | Self::Opened { association: name, .. }
             | Self::Changed { association: name, .. }
+            | Self::Reported { association: name, .. }
             | Self::Controlled { association: name, .. }
             | Self::Delivered { association: name, .. }
             | Self::Credit { association: name, .. }
@@ -332,6 +346,7 @@ impl<T: Transfer> Word for AssociationIndication<T> {
             Self::Listening { .. } => "Listening",
             Self::Opened { .. } => "Opened",
             Self::Changed { .. } => "Changed",
+            Self::Reported { .. } => "Reported",
             Self::Delivered { .. } => "Delivered",
             Self::Credit { .. } => "Credit",
             Self::Controlled { .. } => "Controlled",
@@ -350,6 +365,7 @@ impl<T: Transfer> Word for AssociationIndication<T> {
             Self::Listening { listener: name, .. }
             | Self::Opened { association: name, .. }
             | Self::Changed { association: name, .. }
+            | Self::Reported { association: name, .. }
             | Self::Controlled { association: name, .. }
             | Self::Delivered { association: name, .. }
             | Self::Credit { association: name, .. }
@@ -363,6 +379,7 @@ impl<T: Transfer> Word for AssociationIndication<T> {
         match self {
             Self::Listening { local, .. } => [Some(local), None],
             Self::Opened { local, remote, .. } => [Some(local), Some(remote)],
+            Self::Reported { by, .. } => [Some(by), None],
             _ => [None, None],
         }
     }

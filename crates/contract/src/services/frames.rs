@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use stackwright_wire::Message;
 
 use super::{Batch, Credit};
-use crate::{Service, Word};
+use crate::{PathLimits, Service, Word};
 
 /// Whole frames on numbered ports. Each that is delivered was sent as one, if it was not lost; what
 /// else is promised, the facts say.
@@ -92,6 +92,14 @@ pub enum FramesIndication<M> {
         /// The frames.
         batch: Batch<M>,
     },
+    /// Tells what a port takes: before its first credit, and when it changes. Of a port of which it
+    /// is not told, the limits are not known.
+    Changed {
+        /// Which port.
+        port: u8,
+        /// What it takes.
+        path: PathLimits,
+    },
     /// The frame with this mark was transmitted; without
     /// [`Guarantees::SENT`](crate::Guarantees::SENT) that is only believed.
     Left {
@@ -142,6 +150,7 @@ impl<M: Message> Word for FramesIndication<M> {
             Self::Delivered { .. } => "Delivered",
             Self::Credit { .. } => "Credit",
             Self::Left { .. } => "Left",
+            Self::Changed { .. } => "Changed",
             Self::State { .. } => "State",
         }
     }

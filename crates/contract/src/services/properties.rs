@@ -90,4 +90,7 @@ pub enum MessageKind {
     Data,
     /// What they tell each other about it.
     Control,
+    /// It came from there and goes back, because nobody here awaits it: a layer that can say so
+    /// tells its sender, and no other sends it.
+    Returned,
 }

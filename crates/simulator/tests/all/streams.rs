@@ -75,7 +75,7 @@ fn said(world: &mut World<SingleBuffer>, station: Station) -> Vec<String> {
             Told::Delivered { batch, .. } => format!("octets {}", batch.octets()),
             Told::Changed { path, .. } => format!("longest {}", path.longest),
             Told::Controlled { outcome, .. } => format!("{outcome:?}"),
-            Told::Ending { .. } => unreachable!("left out above"),
+            Told::Reported { .. } | Told::Ending { .. } => unreachable!("left out above"),
             Told::Finished { .. } => "finished".into(),
             Told::Ended { name, why } => format!("ended {} {why:?}", name.index),
         })

@@ -186,6 +186,7 @@ impl<P: Protocol<Provides = Streams<M>>> Application<P> for Talker {
             StreamsIndication::Listening { .. }
             | StreamsIndication::Changed { .. }
             | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Reported { .. }
             | StreamsIndication::Ending { .. } => {}
         }
         side.go_on(name, &mut self.random, |request| asks.push_back(request));

@@ -5,10 +5,10 @@
 
 use core::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 
-use super::headers::{Ipv4, Ipv6, Tcp, Udp};
 use super::payload::Payload;
 use crate::Header;
 use crate::check::Internet;
+use crate::internet::{Ipv4, Ipv6, Tcp, Udp};
 
 /// The protocol numbers of TCP and UDP.
 const TCP: u8 = 6;

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `pcapng.rs` | the file: a section, an interface for each boundary, a block for each packet |
 //! | `frame.rs` | how a word becomes a packet: headers in front of its payload |
-//! | `headers.rs` | the layouts of those headers |
+//! | `cooked.rs` | headers that captures have in place of a link's own |
 //!
 //! Nothing here writes a file: a [`Capture`] keeps octets in memory until the caller takes them.
 //!
@@ -21,12 +21,12 @@
 //! assert_eq!(octets.len() % 4, 0);
 //! ```
 
+mod cooked;
 mod frame;
-mod headers;
 mod payload;
 mod pcapng;
 
+pub use cooked::{Cooked, Cooked2};
 pub use frame::{Control, Ends, Frame, TcpSegment};
-pub use headers::{Cooked, Cooked2, Ethernet, Ipv4, Ipv6, Tcp, Udp};
 pub use payload::Payload;
 pub use pcapng::{Capture, InterfaceId, LinkType, PacketDirection};

@@ -49,6 +49,7 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for En
             | DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
             | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Reported { .. }
             | DatagramsIndication::Ending { .. } => {}
             DatagramsIndication::Ended { why, .. } => panic!("it ended: {why:?}"),
         }

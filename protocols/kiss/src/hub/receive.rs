@@ -188,6 +188,7 @@ impl<M: Message> Hub<M> {
             StreamsIndication::Ended { name, why } => self.ended(cx, name, why, out),
             StreamsIndication::Changed { .. }
             | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Reported { .. }
             | StreamsIndication::Ending { .. } => {}
         }
     }

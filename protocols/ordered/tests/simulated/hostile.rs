@@ -105,6 +105,7 @@ impl Known {
                 }
                 StreamsIndication::Changed { .. }
                 | StreamsIndication::Controlled { .. }
+                | StreamsIndication::Reported { .. }
                 | StreamsIndication::Ending { .. } => {}
                 StreamsIndication::Finished { .. } => {
                     assert!(!std::mem::replace(&mut self.finished, true))

@@ -181,6 +181,7 @@ impl<M: Message, P: Protocol<Provides = Streams<M>>> Application<P> for Talker {
             }
             StreamsIndication::Changed { .. }
             | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Reported { .. }
             | StreamsIndication::Ending { .. } => {}
             StreamsIndication::Finished { .. } => {
                 assert!(self.opened && !self.finished);

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use stackwright_gate::subject::{Figure, Subject};
 use stackwright_wire::Header;
-use stackwright_wire::capture::{Ipv4, Ipv6, Tcp, Udp};
+use stackwright_wire::internet::{Ipv4, Ipv6, Tcp, Udp};
 
 const ROUNDS: usize = 1024;
 /// More octets than any of these headers has.

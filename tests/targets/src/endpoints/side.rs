@@ -349,6 +349,7 @@ impl<H: Messages> Side<H> {
             | DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
             | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Reported { .. }
             | DatagramsIndication::Ending { .. } => {}
         }
     }

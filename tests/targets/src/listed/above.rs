@@ -156,6 +156,7 @@ impl<T: Transfer<Message = M>> Above<T> {
             (
                 AssociationIndication::Changed { .. }
                 | AssociationIndication::Controlled { .. }
+                | AssociationIndication::Reported { .. }
                 | AssociationIndication::Ending { .. },
                 Named::Open { .. },
             ) => {}

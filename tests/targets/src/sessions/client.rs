@@ -64,7 +64,8 @@ impl Application<Streams> for Client {
                 self.listens.remove(&name);
                 return;
             }
-            Told::Ending { .. }
+            Told::Reported { .. }
+            | Told::Ending { .. }
             | Told::Finished { .. }
             | Told::Listening { .. }
             | Told::Changed { .. } => {}

@@ -80,6 +80,7 @@ impl<C: Configuration + 'static> Application<Stack<C>> for Talker {
             | DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
             | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Reported { .. }
             | DatagramsIndication::Ending { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended.push((name, why)),
         }

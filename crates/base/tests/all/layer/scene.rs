@@ -313,6 +313,7 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for End
             | DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
             | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Reported { .. }
             | DatagramsIndication::Ending { .. } => {}
         }
     }

@@ -87,6 +87,7 @@ impl<M: Message> Application<SimulatedStreams<M>> for Client {
             StreamsIndication::Ended { why, .. } => self.ended.push(why),
             StreamsIndication::Changed { .. }
             | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Reported { .. }
             | StreamsIndication::Ending { .. } => {}
             StreamsIndication::Listening { .. } => panic!("nobody asked for that"),
         }

@@ -162,6 +162,7 @@ impl<M: Message> Protocol for Echo<M> {
             }
             StreamsIndication::Changed { .. }
             | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Reported { .. }
             | StreamsIndication::Ending { .. } => {}
             StreamsIndication::Ended { name, why } => {
                 let named = self.names.forget(name);

@@ -4,9 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use stackwright_wire::capture::{
-    Control, Ends, Frame, Ipv4, Ipv6, LinkType, Payload, Tcp, TcpSegment, Udp,
-};
+use stackwright_wire::capture::{Control, Ends, Frame, LinkType, Payload, TcpSegment};
+use stackwright_wire::internet::{Ipv4, Ipv6, Tcp, Udp};
 use stackwright_wire::{BufferTree, Header, Message, Region};
 
 use crate::capture::read::flat;

@@ -69,6 +69,7 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for Sa
             | DatagramsIndication::Listening { .. }
             | DatagramsIndication::Changed { .. }
             | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Reported { .. }
             | DatagramsIndication::Ending { .. } => {}
         }
     }

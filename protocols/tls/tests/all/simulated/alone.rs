@@ -271,7 +271,10 @@ impl Alone {
                 Told::Controlled { outcome, .. } => self.outcomes.push(outcome),
                 Told::Finished { .. } => self.finished = true,
                 Told::Ended { why, .. } => self.ended = Some(why),
-                Told::Listening { .. } | Told::Changed { .. } | Told::Ending { .. } => {}
+                Told::Listening { .. }
+                | Told::Changed { .. }
+                | Told::Reported { .. }
+                | Told::Ending { .. } => {}
             }
         }
     }

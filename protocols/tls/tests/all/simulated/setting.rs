@@ -92,7 +92,10 @@ impl Application<Stack> for Side {
                 known.ended = Some(why);
                 return;
             }
-            Told::Listening { .. } | Told::Changed { .. } | Told::Ending { .. } => {}
+            Told::Listening { .. }
+            | Told::Changed { .. }
+            | Told::Reported { .. }
+            | Told::Ending { .. } => {}
         }
         known.go_on(name, asks);
     }

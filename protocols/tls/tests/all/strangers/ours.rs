@@ -169,7 +169,7 @@ impl Ours {
                 Told::Controlled { outcome, .. } => known.outcomes.push(outcome),
                 Told::Finished { .. } => known.finished = true,
                 Told::Ended { why, .. } => known.ended = Some(why),
-                Told::Changed { .. } | Told::Ending { .. } => {}
+                Told::Changed { .. } | Told::Reported { .. } | Told::Ending { .. } => {}
             }
         }
         for index in self.known.keys().copied().collect::<Vec<_>>() {

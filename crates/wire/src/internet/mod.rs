@@ -1,4 +1,13 @@
-//! The headers before a payload, from which Wireshark knows what it is.
+//! The headers of the Internet's protocols: the only place where their layouts are written.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | here | the layouts |
+//! | `pseudo.rs` | what the checks of transports cover besides their own octets |
+
+mod pseudo;
+
+pub use pseudo::pseudo_header;
 
 use crate::Header;
 
@@ -134,36 +143,46 @@ pub struct Ethernet {
     pub ether_type: u16,
 }
 
-/// The header of a "cooked" capture of Linux, in place of the link's own (LINKTYPE_LINUX_SLL).
+/// The header of an ICMP message, of either version (RFC 792, RFC 4443 §2.1).
 #[derive(Header, Clone, PartialEq, Eq, Debug)]
-pub struct Cooked {
-    /// To us 0, to all 1, to many 2, to others 3, from us 4.
-    pub packet_type: u16,
-    /// The kind of the link: 1 is Ethernet, 772 is loopback.
-    pub arphrd_type: u16,
-    /// Octets of the sender's address.
-    pub address_length: u16,
-    /// The source.
-    pub address: [u8; 8],
-    /// The next protocol, as on Ethernet.
-    pub protocol_type: u16,
+pub struct Icmp {
+    /// What it is: of IPv4, an echo request is 8 and its reply 0; of IPv6, 128 and 129.
+    pub icmp_type: u8,
+    /// Which of several of its type.
+    pub code: u8,
+    /// Internet check over the message; of IPv6, over a pseudo header too.
+    pub checksum: u16,
+    /// What the type says: an echo's identifier and number, the MTU of a link, a pointer.
+    pub rest: u32,
 }
 
-/// The same header in newer captures of Linux (LINKTYPE_LINUX_SLL2).
+/// An ARP packet for IPv4 on Ethernet (RFC 826).
 #[derive(Header, Clone, PartialEq, Eq, Debug)]
-pub struct Cooked2 {
-    /// The next protocol, as on Ethernet.
-    pub protocol_type: u16,
-    /// Must be zero.
-    pub reserved: u16,
-    /// The number of the interface.
-    pub interface_index: u32,
-    /// The kind of the link: 1 is Ethernet, 772 is loopback.
-    pub arphrd_type: u16,
-    /// To us 0, to all 1, to many 2, to others 3, from us 4.
-    pub packet_type: u8,
-    /// Octets of the sender's address.
-    pub address_length: u8,
-    /// The source.
-    pub address: [u8; 8],
+pub struct Arp {
+    /// Ethernet.
+    #[bits(16)]
+    #[fixed(1)]
+    pub hardware: (),
+    /// IPv4.
+    #[bits(16)]
+    #[fixed(0x800)]
+    pub protocol: (),
+    /// Octets of a hardware address.
+    #[bits(8)]
+    #[fixed(6)]
+    pub hardware_length: (),
+    /// Octets of a protocol address.
+    #[bits(8)]
+    #[fixed(4)]
+    pub protocol_length: (),
+    /// A request is 1, a reply 2.
+    pub operation: u16,
+    /// The sender's hardware address.
+    pub sender: [u8; 6],
+    /// The sender's protocol address.
+    pub sender_host: [u8; 4],
+    /// The hardware address that is asked for, or that asked.
+    pub target: [u8; 6],
+    /// The protocol address that is asked for, or that asked.
+    pub target_host: [u8; 4],
 }
