@@ -30,6 +30,7 @@ pub mod features;
 mod layer;
 pub mod map;
 pub mod opening;
+mod ports;
 pub mod session;
 
 /// The feature Message: its alternatives are the messages themselves.
@@ -39,7 +40,10 @@ pub mod message {
 
 pub use base::{Base, Subject};
 pub use configuration::{Configuration, Features};
-pub use layer::{Arrival, Envelope, Hooks, Layer, MessageOf, Origin, Place, Stray};
+pub use layer::{
+    Arrival, Below, Envelope, Hooks, Layer, MessageOf, Origin, Place, Stray, Unexpected,
+};
+pub use ports::EphemeralPorts;
 
 #[doc(hidden)]
 pub use stackwright_macros::__generate;

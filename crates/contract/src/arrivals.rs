@@ -202,11 +202,13 @@ impl<L, A> Arrivals<L, A> {
         Some((name, credit))
     }
 
-    /// Does the same where an arrival is for any of these listeners.
-    pub fn arrive_at_any(&mut self, listeners: &[Handle]) -> Option<(Handle, Credit)> {
+    /// Does the same where an arrival is for any of these listeners; returns the one at which the
+    /// name waited, too.
+    pub fn arrive_at_any(&mut self, listeners: &[Handle]) -> Option<(Handle, Handle, Credit)> {
         let turn = |at: &Handle| Some((self.listening(*at)?.awaited.front()?.turn, *at));
         let (_, listener) = listeners.iter().filter_map(turn).min()?;
-        self.arrive(listener)
+        let (name, credit) = self.arrive(listener)?;
+        Some((name, listener, credit))
     }
 
     /// Takes over the name of what is opened, or has arrived.

@@ -23,12 +23,14 @@ impl PathLimits {
         PathLimits { longest, ..Self::UNBOUNDED }
     }
 
-    /// Returns the limits above a layer that puts a header of `octets` octets before each message.
+    /// Returns the limits above a layer that puts a header of `octets` octets before each message:
+    /// whoever completes checks below does not find those of the layers above it.
     #[must_use]
     pub const fn behind_header(self, octets: u32) -> Self {
-        if self.longest == u32::MAX {
-            return self;
-        }
-        PathLimits { longest: self.longest.saturating_sub(octets), ..self }
+        let longest = match self.longest {
+            u32::MAX => u32::MAX,
+            longest => longest.saturating_sub(octets),
+        };
+        PathLimits { longest, checks: false, ..self }
     }
 }

@@ -4,7 +4,7 @@
 use core::hash::{Hash, Hasher};
 
 use siphasher::sip::SipHasher13;
-use stackwright_base::{Arrival, Origin, Stray};
+use stackwright_base::{Arrival, Below, Origin, Stray, Unexpected};
 use stackwright_contract::services::{Credit, Datagrams, Ended};
 use stackwright_contract::{Context, Facts, Handle, Participant};
 use stackwright_transport::rules::promised;
@@ -226,6 +226,7 @@ where
     type Configuration = C;
     type Transfer = Datagrams<M>;
     type Key = u8;
+    type PassiveKey = ();
 
     const FACTS: Facts = Facts {
         gives: promised(Artp::<M>::PARTS),
@@ -256,10 +257,16 @@ where
     /// There are 255 sessions between two addresses; the next ones have another port of ours.
     const SPREADS: bool = true;
 
-    fn open(&mut self, _: &Context, _: Handle, _: Participant) -> Result<u8, Ended> {
+    fn open(
+        &mut self,
+        _: &Context,
+        _: Handle,
+        local: Option<Participant>,
+        remote: Participant,
+    ) -> Result<Below<u8>, Ended> {
         // A random number: the peer opens sessions with us too, and both must rarely choose the
         // same.
-        Ok((self.draw() as u8).max(1))
+        Below::with(local, remote, (self.draw() as u8).max(1))
     }
 
     fn free_key(&mut self, key: u8, is_taken: impl Fn(&u8) -> bool) -> Option<u8> {
@@ -310,9 +317,10 @@ where
     fn unawaited(
         &mut self,
         cx: &Context,
-        remote: Participant,
+        (_, remote): (Participant, Participant),
         session: &u8,
         packet: &mut M,
+        _: Unexpected,
     ) -> Option<M> {
         match self.over.arrival(cx.now(), (remote, *session), packet, HEADROOM_BELOW) {
             Some(Arrival::Answered(answer)) => return Some(answer),

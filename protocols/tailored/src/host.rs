@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
 use siphasher::sip::SipHasher13;
-use stackwright_base::{Arrival, Origin};
+use stackwright_base::{Arrival, Below, Origin, Unexpected};
 use stackwright_contract::services::{Code, Credit, Datagrams, Ended};
 use stackwright_contract::{Context, Facts, Handle, Instant, Participant};
 use stackwright_transport::slots::Integrity as _;
@@ -234,6 +234,7 @@ impl<T: Tailoring> Host for TailoredHost<T> {
     type Configuration = T::Configuration;
     type Transfer = Datagrams<T::Message>;
     type Key = TailoredKey;
+    type PassiveKey = ();
 
     const FACTS: Facts = Facts {
         gives: T::GIVES,
@@ -253,9 +254,15 @@ impl<T: Tailoring> Host for TailoredHost<T> {
         Ok(TailoredKey { ours: header.called, number: header.key })
     }
 
-    fn open(&mut self, _: &Context, _: Handle, _: Participant) -> Result<TailoredKey, Ended> {
+    fn open(
+        &mut self,
+        _: &Context,
+        _: Handle,
+        local: Option<Participant>,
+        remote: Participant,
+    ) -> Result<Below<TailoredKey>, Ended> {
         self.last = self.last.wrapping_add(1);
-        Ok(TailoredKey { ours: true, number: self.last })
+        Below::with(local, remote, TailoredKey { ours: true, number: self.last })
     }
 
     fn free_key(
@@ -310,9 +317,10 @@ impl<T: Tailoring> Host for TailoredHost<T> {
     fn unawaited(
         &mut self,
         cx: &Context,
-        remote: Participant,
+        (_, remote): (Participant, Participant),
         key: &TailoredKey,
         packet: &mut T::Message,
+        _: Unexpected,
     ) -> Option<T::Message> {
         match self.over.arrival(cx.now(), remote, *key, HEADROOM) {
             Some(Arrival::Answered(answer)) => Some(answer),

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::net::IpAddr;
 
-use stackwright_base::{Arrival, Origin, Stray};
+use stackwright_base::{Arrival, Below, Origin, Stray, Unexpected};
 use stackwright_contract::services::{Credit, Ended};
 use stackwright_contract::{Context, Facts, Handle, Instant, Participant};
 use stackwright_policies::integrity::Internet;
@@ -176,6 +176,7 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
     type Configuration = S::Configuration<M>;
     type Transfer = S::Transfer<M>;
     type Key = ContextKey;
+    type PassiveKey = ();
 
     const FACTS: Facts = Facts {
         gives: S::GIVES,
@@ -196,8 +197,15 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
         key.name()
     }
 
-    fn open(&mut self, _: &Context, name: Handle, _: Participant) -> Result<ContextKey, Ended> {
-        ContextKey::of(name, &self.config.secret).ok_or(Ended::Unavailable)
+    fn open(
+        &mut self,
+        _: &Context,
+        name: Handle,
+        local: Option<Participant>,
+        remote: Participant,
+    ) -> Result<Below<ContextKey>, Ended> {
+        let key = ContextKey::of(name, &self.config.secret).ok_or(Ended::Unavailable)?;
+        Below::with(local, remote, key)
     }
 
     fn arrival(
@@ -258,9 +266,10 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
     fn unawaited(
         &mut self,
         cx: &Context,
-        remote: Participant,
+        (_, remote): (Participant, Participant),
         key: &ContextKey,
         packet: &mut M,
+        _: Unexpected,
     ) -> Option<M> {
         match self.over.arrival(cx.now(), remote, *key, HEADROOM) {
             Some(Arrival::Answered(answer)) => Some(answer),

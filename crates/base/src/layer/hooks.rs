@@ -6,7 +6,7 @@ use stackwright_contract::services::{
     Batch, BatchMessages, Code, Credit, Ended, PropertiesOf, Transfer,
 };
 use stackwright_contract::{
-    Command, CommandError, Context, Facts, Handle, Instant, Participant, PathLimits,
+    Command, CommandError, Context, Facts, Handle, Instant, Participant, PathLimits, Trouble,
 };
 
 use super::Envelope;
@@ -72,8 +72,9 @@ pub trait Hooks: Sized + 'static {
         Self::ROOM
     }
 
-    /// Opens the association `name`: returns its peer below, and its key. By default the peer is
-    /// the same, and the key the only one.
+    /// Opens the association `name` with `remote`, from `local` where the layer above has chosen
+    /// it: returns where it lies below. By default the addresses are the same, and the key the only
+    /// one; the port is for the layer below to choose.
     ///
     /// # Errors
     /// Why the association cannot be opened.
@@ -81,9 +82,16 @@ pub trait Hooks: Sized + 'static {
         &mut self,
         _cx: &Context,
         _name: Handle,
+        local: Option<Participant>,
         remote: Participant,
-    ) -> Result<(Participant, Self::Key), Ended> {
-        Ok((remote, Self::Key::default()))
+    ) -> Result<Below<Self::Key>, Ended> {
+        Below::with(local, remote, Self::Key::default())
+    }
+
+    /// Returns the own address and the peer's as the layer above names them, from those below. By
+    /// default they are the same.
+    fn ends(_association: &Self::Association, below: [Participant; 2]) -> [Participant; 2] {
+        below
     }
 
     /// Returns the key of an association that this side opens, on the association below that all
@@ -97,8 +105,8 @@ pub trait Hooks: Sized + 'static {
         Some(key).filter(|key| !is_taken(key))
     }
 
-    /// Listens: returns the address to listen at below, and the key of the listener. By default the
-    /// address is the same, and the key the only one.
+    /// Listens: returns the address to listen at below, and the key of the listener there, where
+    /// some keys are taken by others. By default the address is the same, and the key the only one.
     ///
     /// # Errors
     /// Why it cannot listen.
@@ -106,8 +114,15 @@ pub trait Hooks: Sized + 'static {
         &mut self,
         _cx: &Context,
         local: Participant,
+        _is_taken: impl Fn(Participant, &Self::PassiveKey) -> bool,
     ) -> Result<(Participant, Self::PassiveKey), Ended> {
         Ok((local, Self::PassiveKey::default()))
+    }
+
+    /// Returns the address of a listener as the layer above names it, from that below. By default
+    /// it is the same.
+    fn listens_at(_key: &Self::PassiveKey, below: Participant) -> Participant {
+        below
     }
 
     /// Returns the key of a message's association.
@@ -140,26 +155,36 @@ pub trait Hooks: Sized + 'static {
         Arrival::Welcome
     }
 
-    /// Whether peers are told that no listener expects their messages. Then one name more waits
-    /// below than above, and a peer that takes it is [refused](Hooks::refuse).
+    /// Whether peers are told that no listener expects their messages. Then more names
+    /// [wait](Hooks::AWAITS) below than above, and a peer that takes one is
+    /// [refused](Hooks::refuse).
     const REFUSES: bool = false;
+    /// How many names more wait below than above: so many new peers of one batch are met.
+    const AWAITS: usize = if Self::REFUSES || Self::KEY_ALONE { 1 } else { 0 };
     /// Whether a key alone finds an association, whichever peer a message comes from. Otherwise
     /// keys distinguish only the associations with one peer.
     /// Then it has to authenticate its messages, or to have keys that cannot be guessed: the source
     /// address proves nothing.
     const KEY_ALONE: bool = false;
 
-    /// Returns the answer, if there is one, to a message from `remote` that belongs to no
-    /// association and for which no name waits. An answer has at most as many octets as the
-    /// message, or 64, so that a sender with a forged address cannot flood a victim.
+    /// Returns the answer, if there is one, to a message that came to the first of these addresses
+    /// from the second, belongs to no association, and is not expected. An answer has at most as
+    /// many octets as the message, or 64, so that a sender with a forged address cannot flood a
+    /// victim.
     fn refuse(
         &mut self,
         _cx: &Context,
-        _remote: Participant,
+        (_local, _remote): (Participant, Participant),
         _header: &Self::Header,
         _message: &mut MessageOf<Self>,
+        _why: Unexpected,
     ) -> Option<MessageOf<Self>> {
         None
+    }
+
+    /// Returns the properties of [answers](Hooks::refuse) that belong to no association.
+    fn answers_bear() -> PropertiesOf<Self::Uses> {
+        Default::default()
     }
 
     /// Returns when something last came from the peer of an association, if it opened it and has
@@ -233,6 +258,27 @@ pub trait Hooks: Sized + 'static {
         } else {
             PathLimits { frame_time: below.frame_time, ..PathLimits::UNBOUNDED }
         }
+    }
+
+    /// Handles a change of the path below, after the layer above was told. By default it does
+    /// nothing.
+    fn changed(&mut self, _at: &mut impl Place<Self>, _below: PathLimits) {}
+
+    /// Returns the key of the association to which a message of ours belongs that met
+    /// [trouble](Hooks::reported), from its first octets; `None`: it is any on that path.
+    fn quoted(_octets: &[u8; 8]) -> Option<Self::Key> {
+        None
+    }
+
+    /// Handles that `by` reports trouble with a message of ours that began with `quoted`. Anyone
+    /// can forge that. By default it does nothing.
+    fn reported(
+        &mut self,
+        _at: &mut impl Place<Self>,
+        _by: Participant,
+        _what: Trouble,
+        _quoted: &[u8; 8],
+    ) {
     }
 
     /// Executes a [command](stackwright_contract::Command) of the layer above; `None` if it is
@@ -359,6 +405,41 @@ pub trait Hooks: Sized + 'static {
     }
 }
 
+/// Where an association lies on the layer below.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Below<K> {
+    /// The own address there; `None`: any.
+    pub local: Option<Participant>,
+    /// The peer's.
+    pub remote: Participant,
+    /// What distinguishes it from others between the same two.
+    pub key: K,
+}
+
+impl<K> Below<K> {
+    /// Returns the place at the addresses that the layer above names, where the layer below chooses
+    /// ports.
+    ///
+    /// # Errors
+    /// `Unavailable` where the layer above has chosen its own port: associations with one peer
+    /// share one below.
+    pub fn with(local: Option<Participant>, remote: Participant, key: K) -> Result<Self, Ended> {
+        match local.and_then(Participant::internet) {
+            Some(local) if local.port() != 0 => Err(Ended::Unavailable),
+            _ => Ok(Below { local, remote, key }),
+        }
+    }
+}
+
+/// Why a message is not expected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unexpected {
+    /// Nobody listens for it.
+    NoListener,
+    /// Somebody does, and has no name for it now.
+    NoName,
+}
+
 /// The side that began an association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
@@ -412,6 +493,9 @@ pub trait Place<H: Hooks> {
     fn cx(&self) -> &Context;
     /// Returns the peer, as the layer below names it.
     fn remote(&self) -> Participant;
+    /// Returns the own address and the limits of the path, as the layer below tells them; `None`
+    /// before the association below is open.
+    fn below(&mut self) -> Option<(Participant, PathLimits)>;
     /// Declares the association open: the layer above is told, if it was not yet. Does nothing
     /// before the association below is open.
     fn opened(&mut self);
@@ -459,6 +543,9 @@ pub trait Place<H: Hooks> {
     fn wake(&mut self, timer: H::Timer, at: Instant);
     /// Cancels the timer.
     fn cancel(&mut self, timer: H::Timer);
+    /// Tells the layer above of trouble with a message that began with `quoted`, if it knows that
+    /// the association is open.
+    fn report(&mut self, by: Participant, what: Trouble, quoted: [u8; 8]);
     /// Answers the oldest command that is not answered yet.
     fn controlled(&mut self, outcome: Result<u32, CommandError>);
     /// Declares that the peer sends no more: the layer above is told after what came before was

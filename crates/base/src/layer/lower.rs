@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use stackwright_contract::services::{AssociationRequest, Batch, Credit, PropertiesOf, Transfer};
 use stackwright_contract::{
-    Arrivals, Context, Handle, Mirror, Names, Outlet, Participant, PathLimits,
+    Address, Arrivals, Context, Handle, Mirror, Names, Outlet, Participant, PathLimits,
 };
 
 use super::{Hooks, Layer, ListenKey, MessageOf, Turns, charged};
@@ -39,6 +39,8 @@ pub(super) struct Association<T: Transfer> {
     pub(super) listener: Option<Handle>,
     /// The names above that use it.
     pub(super) users: Vec<Handle>,
+    /// The own address that was asked for, and the one that it has.
+    asked: Option<Participant>,
     pub(super) local: Option<Participant>,
     /// The limits of its path.
     pub(super) path: PathLimits,
@@ -62,12 +64,15 @@ struct Waiting<T: Transfer> {
     back: Option<(Handle, Credit)>,
 }
 
+/// The own address, where one was asked for, and the peer's.
+type Ends = (Option<Participant>, Participant);
+
 pub(super) struct Lowers<H: Hooks> {
     /// The names given to the layer below, until their last indication.
     pub(super) names: Arrivals<Listener<H::PassiveKey>, (), Names<()>>,
     /// What is open, or being opened, and still used: sending and delivering read only this.
     associations: Mirror<Association<H::Uses>>,
-    by_remote: <ChainedHash<Keyed> as MapKind>::Of<Participant, Handle>,
+    by_ends: <ChainedHash<Keyed> as MapKind>::Of<Ends, Handle>,
     /// Associations that had no users in this batch: they are closed at its end, unless what came
     /// meanwhile uses them.
     unused: Vec<Handle>,
@@ -78,7 +83,7 @@ impl<H: Hooks> Lowers<H> {
         Lowers {
             names: Arrivals::default(),
             associations: Mirror::default(),
-            by_remote: Map::new(seed),
+            by_ends: Map::new(seed),
             unused: Vec::new(),
         }
     }
@@ -115,20 +120,41 @@ impl<H: Hooks> Lowers<H> {
         credit: Credit,
     ) {
         let mut association = Association::new(remote);
-        association.opened(local, path, credit);
         association.listener = self.names.arrived(name, || ());
         self.associations.insert(name, association);
-        // Where there are no ports, a host has one association, whoever began it.
-        if remote.internet().is_none() && self.shared(remote).is_none() {
-            self.by_remote.install(remote, name);
+        self.opened(name, local, path, credit);
+    }
+
+    /// Records that an association is open; returns whether it is still used.
+    pub(super) fn opened(
+        &mut self,
+        name: Handle,
+        local: Participant,
+        path: PathLimits,
+        credit: Credit,
+    ) -> bool {
+        let Some(association) = self.association(name) else { return false };
+        association.opened(local, path, credit);
+        let remote = association.remote;
+        // Where there are no ports, two hosts have one association, whoever began it.
+        if remote.internet().is_none() {
+            for ends in [(None, remote), (Some(local), remote)] {
+                if self.shared(ends).is_none() {
+                    self.by_ends.install(ends, name);
+                }
+            }
         }
+        true
     }
 
     /// Removes an association that has ended, whether or not its last indication has come.
     pub(super) fn forget(&mut self, name: Handle) -> Option<Association<H::Uses>> {
         let association = self.associations.remove(name)?;
-        if self.by_remote.resolve(&association.remote) == Some(name) {
-            self.by_remote.erase(&association.remote);
+        for local in [None, association.asked, association.local] {
+            let ends = (local, association.remote);
+            if self.by_ends.resolve(&ends) == Some(name) {
+                self.by_ends.erase(&ends);
+            }
         }
         Some(association)
     }
@@ -163,9 +189,20 @@ impl<H: Hooks> Lowers<H> {
         name
     }
 
-    /// Returns a listener that has an enable object for `key`.
-    pub(super) fn listener_of(&self, key: &H::PassiveKey) -> Option<Handle> {
-        self.names.listeners().find(|(_, at)| at.enabled.contains(key)).map(|(name, _)| name)
+    /// Returns whether a listener has an enable object for `key`.
+    pub(super) fn is_listener_of(&self, name: Handle, key: &H::PassiveKey) -> bool {
+        self.names.listener(name).is_some_and(|at| at.enabled.contains(key))
+    }
+
+    /// Returns a listener that has an enable object for `key`, for what comes to `local`.
+    pub(super) fn listener_of(&self, key: &H::PassiveKey, local: Participant) -> Option<Handle> {
+        let listens = |at: &Listener<_>| at.enabled.contains(key) && takes(at.asked, local);
+        self.names.listeners().find(|(_, at)| listens(at)).map(|(name, _)| name)
+    }
+
+    /// Returns whether a listener has an enable object for `key` at an address of `asked`.
+    pub(super) fn is_taken(&self, asked: Participant, key: &H::PassiveKey) -> bool {
+        self.names.listeners().any(|(_, at)| at.enabled.contains(key) && at.asked == asked)
     }
 
     /// Removes an enable object without listeners above; with the last one of an address, the
@@ -183,47 +220,48 @@ impl<H: Hooks> Lowers<H> {
     pub(super) fn await_below(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
         let Some(&mut Listener { wanted, .. }) = self.listener(name) else { return };
         let credit = charged::<H::Uses>(ROOM);
-        while self.names.awaited(name) < wanted + usize::from(H::REFUSES || H::KEY_ALONE)
+        while self.names.awaited(name) < wanted + H::AWAITS
             && let Some(association) = self.names.expect(name, credit)
         {
             out.request(AssociationRequest::Await { listener: name, association, credit });
         }
     }
 
-    /// Returns the association with `remote`, of which `user` is a user; it is requested if there
+    /// Returns the association between `ends`, of which `user` is a user; it is requested if there
     /// is none.
     pub(super) fn share(
         &mut self,
-        remote: Participant,
+        ends: Ends,
         user: Handle,
         out: &mut impl Outlet<Layer<H>>,
     ) -> Handle {
-        match self.shared(remote) {
+        match self.shared(ends) {
             Some(name) if self.join(name, user) => name,
-            _ => self.open(remote, user, out),
+            _ => self.open(ends, user, out),
         }
     }
 
-    /// Returns the association with `remote` that those above share.
-    pub(super) fn shared(&self, remote: Participant) -> Option<Handle> {
-        self.by_remote.resolve(&remote)
+    /// Returns the association between `ends` that those above share.
+    pub(super) fn shared(&self, ends: Ends) -> Option<Handle> {
+        self.by_ends.resolve(&ends)
     }
 
-    /// Requests an association with `remote`, which is shared from now on; one that was shared
+    /// Requests an association between `ends`, which is shared from now on; one that was shared
     /// before keeps its users.
     pub(super) fn open(
         &mut self,
-        remote: Participant,
+        (local, remote): Ends,
         user: Handle,
         out: &mut impl Outlet<Layer<H>>,
     ) -> Handle {
         let mut association = Association::new(remote);
+        association.asked = local;
         association.uses(user);
         let name = self.names.open(|_| ());
         self.associations.insert(name, association);
-        self.by_remote.install(remote, name);
+        self.by_ends.install((local, remote), name);
         let credit = charged::<H::Uses>(ROOM);
-        out.request(AssociationRequest::Open { association: name, remote, credit, local: None });
+        out.request(AssociationRequest::Open { association: name, remote, credit, local });
         name
     }
 
@@ -377,12 +415,25 @@ impl<H: Hooks> Lowers<H> {
     }
 }
 
+/// Returns whether what listens at `asked` takes what comes to the own address `local`: of layers
+/// without ports, all hosts have an address that stands for any.
+fn takes(asked: Participant, local: Participant) -> bool {
+    match (asked.address, local.address) {
+        (
+            Address::InternetProtocol { host: asked, .. },
+            Address::InternetProtocol { host: local, .. },
+        ) => asked.is_unspecified() || asked == local,
+        _ => true,
+    }
+}
+
 impl<T: Transfer> Association<T> {
     pub(super) fn new(remote: Participant) -> Self {
         Association {
             remote,
             listener: None,
             users: Vec::new(),
+            asked: None,
             local: None,
             path: PathLimits::UNBOUNDED,
             wanting: Turns::default(),

@@ -26,7 +26,7 @@ mod strangers;
 mod turns;
 
 pub use envelope::Envelope;
-pub use hooks::{Arrival, Hooks, MessageOf, Origin, Place, Stray};
+pub use hooks::{Arrival, Below, Hooks, MessageOf, Origin, Place, Stray, Unexpected};
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -98,6 +98,9 @@ struct Link<H: Hooks> {
     owed: usize,
     /// The names that were not told yet that it is open, each with its first credit downward.
     unopened: Vec<(Handle, Credit)>,
+    /// The listener at which its name waited, and its credit, while the layer above does not know
+    /// that it arrived.
+    awaited: Option<(Handle, Credit)>,
     /// Whether it is among those that are due, and those that wait for credit below.
     due: bool,
     wants_room: bool,
@@ -271,12 +274,13 @@ impl<H: Hooks> Protocol for Layer<H> {
                 self.opened_below(cx, association, local, remote, (path, credit), out);
             }
             AssociationIndication::Changed { association, path } => {
-                self.changed_below(association, path, out)
+                self.changed_below(cx, association, path, out)
+            }
+            AssociationIndication::Reported { association, by, what, quoted } => {
+                self.reported_below(cx, association, (by, what), quoted, out);
             }
             // Associations above share those below: none of their commands is passed on.
-            AssociationIndication::Controlled { .. }
-            | AssociationIndication::Reported { .. }
-            | AssociationIndication::Ending { .. } => {}
+            AssociationIndication::Controlled { .. } | AssociationIndication::Ending { .. } => {}
             AssociationIndication::Listening { listener, local } => {
                 self.listening_below(listener, local, out)
             }

@@ -5,7 +5,9 @@ use core::mem;
 use stackwright_contract::services::{
     AssociationIndication, Batch, Credit, Ended, PropertiesOf, Transfer,
 };
-use stackwright_contract::{CommandError, Context, Handle, Instant, Outlet, Participant};
+use stackwright_contract::{
+    CommandError, Context, Handle, Instant, Outlet, Participant, PathLimits, Trouble,
+};
 use stackwright_wire::Message;
 
 use super::lower::Lowers;
@@ -132,11 +134,18 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         self.link.remote
     }
 
+    fn below(&mut self) -> Option<(Participant, PathLimits)> {
+        let below = self.lowers.association(self.link.lower)?;
+        Some((below.local?, below.path))
+    }
+
     #[cold]
     fn opened(&mut self) {
         let Some(below) = self.lowers.association(self.link.lower) else { return };
         let (Some(local), None) = (below.local, self.over) else { return };
-        let (remote, path) = (self.link.remote, H::path(&self.link.own, below.path));
+        let path = H::path(&self.link.own, below.path);
+        let [local, remote] = H::ends(&self.link.own, [local, self.link.remote]);
+        self.link.awaited = None;
         for (association, credit) in mem::take(&mut self.link.unopened) {
             self.out.indicate(AssociationIndication::Opened {
                 association,
@@ -270,6 +279,14 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
 
     fn cancel(&mut self, timer: H::Timer) {
         self.timers.cancel(timer);
+    }
+
+    #[cold]
+    fn report(&mut self, by: Participant, what: Trouble, quoted: [u8; 8]) {
+        if self.link.unopened.is_empty() {
+            let association = self.name;
+            self.out.indicate(AssociationIndication::Reported { association, by, what, quoted });
+        }
     }
 
     #[cold]

@@ -5,11 +5,13 @@ use alloc::vec::Vec;
 use stackwright_contract::services::{
     AssociationIndication, Batch, Credit, Ended, PropertiesOf, Transfer as _,
 };
-use stackwright_contract::{Context, Duration, Handle, Outlet, Participant, Party, PathLimits};
+use stackwright_contract::{
+    Context, Duration, Handle, Outlet, Participant, Party, PathLimits, Trouble,
+};
 use stackwright_wire::Message as _;
 
 use super::strangers::STRANGE_LEAST;
-use super::{Arrival, Envelope as _, Hooks, Layer, ListenKey, MessageOf, Origin};
+use super::{Arrival, Envelope as _, Hooks, Layer, ListenKey, MessageOf, Origin, Unexpected};
 use crate::opening::Enabled as _;
 
 /// Why a message is dropped whose header cannot be read.
@@ -32,6 +34,7 @@ impl<H: Hooks> Layer<H> {
             let Some(enabled) = self.base.enabled().get_mut(&(lower, key.clone())) else {
                 continue;
             };
+            let local = H::listens_at(key, local);
             for name in enabled.iter() {
                 out.indicate(AssociationIndication::Listening { listener: *name, local });
             }
@@ -53,8 +56,9 @@ impl<H: Hooks> Layer<H> {
             self.lowers.arrived(lower, remote, local, path, credit);
             return self.lowers.await_below(listener, out);
         }
-        let Some(association) = self.lowers.association(lower) else { return };
-        association.opened(local, path, credit);
+        if !self.lowers.opened(lower, local, path, credit) {
+            return;
+        }
         for name in self.carried(lower) {
             if let Some(link) = self.base.get_mut(name) {
                 link.remote = remote;
@@ -70,18 +74,40 @@ impl<H: Hooks> Layer<H> {
     #[cold]
     pub(super) fn changed_below(
         &mut self,
+        cx: &Context,
         lower: Handle,
-        path: PathLimits,
+        below: PathLimits,
         out: &mut impl Outlet<Self>,
     ) {
         let Some(association) = self.lowers.association(lower) else { return };
-        association.path = path;
+        association.path = below;
         for name in self.carried(lower) {
             let open = self.base.get(name).filter(|link| link.unopened.is_empty());
             if let Some(link) = open {
-                let path = H::path(&link.own, path);
+                let path = H::path(&link.own, below);
                 out.indicate(AssociationIndication::Changed { association: name, path });
             }
+            self.at(cx, name, out, |hooks, at| hooks.changed(at, below));
+        }
+    }
+
+    /// Handles a report of trouble on the path below: it is for the association that the quoted
+    /// octets name, or for all on that path where they name none.
+    #[cold]
+    pub(super) fn reported_below(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        (by, what): (Participant, Trouble),
+        quoted: [u8; 8],
+        out: &mut impl Outlet<Self>,
+    ) {
+        let meant = match H::quoted(&quoted) {
+            Some(key) => self.base.find(&(Self::key_scope(lower), key)).into_iter().collect(),
+            None => self.carried(lower),
+        };
+        for name in meant {
+            self.at(cx, name, out, |hooks, at| hooks.reported(at, by, what, &quoted));
         }
     }
 
@@ -235,16 +261,16 @@ impl<H: Hooks> Layer<H> {
         if let Some(whose) = self.claim(cx, lower, header, message, out) {
             return whose;
         }
-        let expected = self.expected(lower, header);
-        // Where nobody gives way, the sender is told that it is not expected.
-        let Some((listen_key, remote, waits)) =
-            expected.filter(|(.., waits)| *waits || self.has_strangers())
-        else {
-            self.refuse_arrival(cx, lower, header, message, out);
+        let Some((listen_key, ends, waits)) = self.expected(lower, header) else {
+            self.refuse_arrival(cx, lower, header, message, Unexpected::NoListener, out);
             return None;
         };
-        let local = self.lowers.listener(listen_key.0).and_then(|below| below.local);
-        let ends = (local.unwrap_or(remote), remote);
+        // Where nobody gives way, the sender is told that it is not expected.
+        if !waits && !self.has_strangers() {
+            self.refuse_arrival(cx, lower, header, message, Unexpected::NoName, out);
+            return None;
+        }
+        let (_, remote) = ends;
         let displaces = match self.hooks.arrival(cx, ends, header, message) {
             Arrival::Welcome => false,
             Arrival::Displaces => true,
@@ -266,12 +292,13 @@ impl<H: Hooks> Layer<H> {
             self.displace(cx, Duration::ZERO, out);
         }
         let listeners = self.base.enabled().get_mut(&listen_key)?;
-        let (name, credit) = self.arrivals.arrive_at_any(listeners)?;
+        let (name, listener, credit) = self.arrivals.arrive_at_any(listeners)?;
         if let Some(below) = self.lowers.listener(listen_key.0) {
             below.wanted -= 1;
         }
         let key = H::key(header);
-        let link = self.link(cx, name, &key, (lower, remote), Origin::Arrived, credit);
+        let mut link = self.link(cx, name, &key, (lower, remote), Origin::Arrived, credit);
+        link.awaited = Some((listener, credit));
         if let Err(why) = self.install(name, key, link) {
             Self::refuse(cx, name, why, "an arrival whose key is taken", out);
             return None;
@@ -292,12 +319,14 @@ impl<H: Hooks> Layer<H> {
         lower: Handle,
         header: &H::Header,
         message: &mut MessageOf<H>,
+        why: Unexpected,
         out: &mut impl Outlet<Self>,
     ) {
         cx.dropped(H::FACTS.name, "a message for which nobody is here");
         let longest = message.len().max(REFUSAL_MOST);
-        let Some(remote) = self.lowers.association(lower).map(|below| below.remote) else { return };
-        let Some(answer) = self.hooks.refuse(cx, remote, header, message) else { return };
+        let Some(below) = self.lowers.association(lower) else { return };
+        let ends = (below.local.unwrap_or(below.remote), below.remote);
+        let Some(answer) = self.hooks.refuse(cx, ends, header, message, why) else { return };
         if answer.len() > longest {
             return cx.dropped(H::FACTS.name, "a refusal that is longer than what called it forth");
         }
@@ -313,7 +342,7 @@ impl<H: Hooks> Layer<H> {
         answer: MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) {
-        if self.lowers.send(lower, answer.into(), Default::default(), out).is_err() {
+        if self.lowers.send(lower, answer.into(), H::answers_bear(), out).is_err() {
             cx.dropped(H::FACTS.name, "an answer for which there is no room below");
         }
     }
@@ -336,23 +365,25 @@ impl<H: Hooks> Layer<H> {
         self.lowers.association(lower).map(|below| below.users.clone()).unwrap_or_default()
     }
 
-    /// Returns the enable object that expects this message; the peer; and whether a name waits
-    /// there.
+    /// Returns the enable object that expects this message; its own address and its peer's; and
+    /// whether a name waits there.
     fn expected(
         &mut self,
         lower: Handle,
         header: &H::Header,
-    ) -> Option<(ListenKey<H>, Participant, bool)> {
+    ) -> Option<(ListenKey<H>, (Participant, Participant), bool)> {
         let asked = H::passive_key(header);
         let below = self.lowers.association(lower)?;
-        let (remote, listener) = (below.remote, below.listener);
-        below.local?;
-        // An association that we opened came through no listener: any listener for that key takes
-        // what arrives on it.
-        let listen_key = (listener.or_else(|| self.lowers.listener_of(&asked))?, asked);
+        let (local, remote, came) = (below.local?, below.remote, below.listener);
+        // It came through one listener, or none where we opened it: any listener there for that key
+        // takes what arrives on it.
+        let listener = came
+            .filter(|listener| self.lowers.is_listener_of(*listener, &asked))
+            .or_else(|| self.lowers.listener_of(&asked, local))?;
+        let listen_key = (listener, asked);
         let listeners = self.base.enabled().get_mut(&listen_key)?;
         let waits = listeners.iter().any(|listener| self.arrivals.awaited(*listener) > 0);
-        Some((listen_key, remote, waits))
+        Some((listen_key, (local, remote), waits))
     }
 
     #[cold]

@@ -10,7 +10,7 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 
-use super::{Hooks, Layer, Link, ListenKey, MessageOf, Origin, Place as _, charged};
+use super::{Below, Hooks, Layer, Link, ListenKey, MessageOf, Origin, Place as _, charged};
 use crate::features::{Opening, Session};
 use crate::opening::Enabled as _;
 use crate::session::Removed;
@@ -29,23 +29,14 @@ impl<H: Hooks> Layer<H> {
         credit: Credit,
         out: &mut impl Outlet<Self>,
     ) {
-        // Associations with one peer share one below, whose address the layer below assigns.
-        if local.and_then(Participant::internet).is_some_and(|local| local.port() != 0) {
-            return Self::refuse(
-                cx,
-                name,
-                Ended::Unavailable,
-                "open: an own port cannot be chosen",
-                out,
-            );
-        }
         if Self::SELECTION.opening == Opening::Absent {
             return Self::refuse(cx, name, Ended::Unavailable, "open: `opening` is Absent", out);
         }
-        let (remote, key) = match self.hooks.open(cx, name, remote) {
-            Ok(opening) => opening,
+        let Below { local, remote, key } = match self.hooks.open(cx, name, local, remote) {
+            Ok(below) => below,
             Err(why) => return Self::refuse(cx, name, why, "open: the protocol refuses it", out),
         };
+        let ends = (local, remote);
         // Names that are not distinguished share the one endpoint, and with it the association
         // below.
         let shared = match Self::SELECTION.session {
@@ -54,11 +45,11 @@ impl<H: Hooks> Layer<H> {
         };
         let (lower, key) = match shared {
             Some(lower) if self.lowers.join(lower, name) => (lower, key),
-            _ => match self.free_key(remote, key.clone()) {
-                Some(key) => (self.lowers.share(remote, name, out), key),
-                None if H::SPREADS => (self.lowers.open(remote, name, out), key),
+            _ => match self.free_key(ends, key.clone()) {
+                Some(key) => (self.lowers.share(ends, name, out), key),
+                None if H::SPREADS => (self.lowers.open(ends, name, out), key),
                 // It is refused below.
-                None => (self.lowers.share(remote, name, out), key),
+                None => (self.lowers.share(ends, name, out), key),
             },
         };
         let link = self.link(cx, name, &key, (lower, remote), Origin::Asked, credit);
@@ -78,10 +69,14 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// Returns a key that is free on the association below that is shared with `remote`.
-    fn free_key(&mut self, remote: Participant, key: H::Key) -> Option<H::Key> {
+    /// Returns a key that is free on the association below that is shared between `ends`.
+    fn free_key(
+        &mut self,
+        ends: (Option<Participant>, Participant),
+        key: H::Key,
+    ) -> Option<H::Key> {
         let Layer { base, hooks, lowers, .. } = self;
-        match lowers.shared(remote) {
+        match lowers.shared(ends) {
             Some(lower) if matches!(Self::SELECTION.session, Session::Present(_)) => {
                 let scope = Self::key_scope(lower);
                 hooks.free_key(key, |key| base.find(&(scope, key.clone())).is_some())
@@ -117,6 +112,7 @@ impl<H: Hooks> Layer<H> {
             down,
             owed: 0,
             unopened: Vec::new(),
+            awaited: None,
             due: false,
             wants_room: false,
             bears: Default::default(),
@@ -169,7 +165,8 @@ impl<H: Hooks> Layer<H> {
                 out,
             );
         }
-        let (local, key) = match self.hooks.listen(cx, local) {
+        let Layer { hooks, lowers, .. } = self;
+        let (local, key) = match hooks.listen(cx, local, |at, key| lowers.is_taken(at, key)) {
             Ok(place) => place,
             Err(why) => {
                 return Self::refuse(cx, listener, why, "listen: the protocol refuses it", out);
@@ -181,6 +178,7 @@ impl<H: Hooks> Layer<H> {
         enabled.push(listener);
         let name = listen_key.0;
         let local = self.lowers.listener(name).and_then(|below| below.local);
+        let local = local.map(|local| H::listens_at(&listen_key.1, local));
         self.arrivals.listen(listener, listen_key);
         if let Some(local) = local {
             out.indicate(AssociationIndication::Listening { listener, local });
@@ -199,20 +197,28 @@ impl<H: Hooks> Layer<H> {
         credit: Credit,
         out: &mut impl Outlet<Self>,
     ) {
-        let Some(&(name, _)) = self.arrivals.listener(listener) else {
-            return Self::refuse(
-                cx,
-                association,
-                Ended::Unlistened,
-                "await: no such listener",
-                out,
-            );
-        };
-        self.arrivals.expect::<H::Provides>(listener, association, credit);
-        if let Some(below) = self.lowers.listener(name) {
+        if self.arrivals.listener(listener).is_none() {
+            cx.dropped(H::FACTS.name, "await: no such listener");
+        }
+        self.await_name(listener, association, credit, out);
+    }
+
+    /// Lets a name wait at a listener, for the first time or again.
+    fn await_name(
+        &mut self,
+        listener: Handle,
+        name: Handle,
+        credit: Credit,
+        out: &mut impl Outlet<Self>,
+    ) {
+        if let Some(word) = self.arrivals.expect(listener, name, credit) {
+            return out.indicate(word); // nobody listens any more
+        }
+        let Some(&(lower, _)) = self.arrivals.listener(listener) else { return };
+        if let Some(below) = self.lowers.listener(lower) {
             below.wanted += 1;
         }
-        self.lowers.await_below(name, out);
+        self.lowers.await_below(lower, out);
     }
 
     #[inline]
@@ -278,6 +284,7 @@ impl<H: Hooks> Layer<H> {
         if self.close_listening(name, out) {
             return;
         }
+        self.waits_no_more(name);
         match self.at(cx, name, out, |hooks, at| hooks.close(at)) {
             None => cx.dropped(H::FACTS.name, OVER),
             Some(true) => self.end(name, Ended::Finished, out),
@@ -296,6 +303,7 @@ impl<H: Hooks> Layer<H> {
         if self.close_listening(name, out) {
             return;
         }
+        self.waits_no_more(name);
         match self.at(cx, name, out, |hooks, at| hooks.abort(at, code)) {
             None => cx.dropped(H::FACTS.name, OVER),
             Some(true) => self.end(name, Ended::Aborted, out),
@@ -344,11 +352,19 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// Ends an association, and tells the layer above.
+    /// Records that the layer above gives up a name: it does not wait for another arrival.
+    fn waits_no_more(&mut self, name: Handle) {
+        if let Some(link) = self.base.get_mut(name) {
+            link.awaited = None;
+        }
+    }
+
+    /// Ends an association, and tells the layer above; of one that it does not know to have arrived,
+    /// the name waits again for another.
     #[cold]
     pub(super) fn end(&mut self, name: Handle, why: Ended, out: &mut impl Outlet<Self>) {
         let Some(link) = self.base.get_mut(name) else { return };
-        let lower = link.lower;
+        let (lower, awaited) = (link.lower, link.awaited);
         link.unopened.retain(|(waits, _)| *waits != name);
         if let Removed::Last(link) = self.base.close(name) {
             if link.wants_room
@@ -359,6 +375,12 @@ impl<H: Hooks> Layer<H> {
             self.hooks.gone(link.own);
         }
         self.lowers.release(lower, name);
-        out.indicate(AssociationIndication::Ended { name, why });
+        match awaited {
+            Some((listener, credit)) => {
+                self.strangers.retain(|(stranger, _)| *stranger != name);
+                self.await_name(listener, name, credit, out);
+            }
+            None => out.indicate(AssociationIndication::Ended { name, why }),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use stackwright_base::{Hooks, Layer, MessageOf, Origin, Place, generate};
+use stackwright_base::{Below, Hooks, Layer, MessageOf, Origin, Place, generate};
 use stackwright_compose::Over;
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
@@ -39,10 +39,11 @@ impl Hooks for Channels {
         &mut self,
         _cx: &Context,
         _: Handle,
+        local: Option<Participant>,
         remote: Participant,
-    ) -> Result<(Participant, u8), Ended> {
+    ) -> Result<Below<u8>, Ended> {
         self.0 = self.0.wrapping_add(1);
-        Ok((remote, self.0))
+        Below::with(local, remote, self.0)
     }
 
     fn key(label: &Label) -> u8 {
@@ -156,9 +157,10 @@ impl Hooks for Spread {
         &mut self,
         _cx: &Context,
         _: Handle,
+        local: Option<Participant>,
         remote: Participant,
-    ) -> Result<(Participant, u8), Ended> {
-        Ok((remote, 7))
+    ) -> Result<Below<u8>, Ended> {
+        Below::with(local, remote, 7)
     }
 
     fn free_key(&mut self, key: u8, is_taken: impl Fn(&u8) -> bool) -> Option<u8> {

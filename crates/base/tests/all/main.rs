@@ -10,3 +10,4 @@ mod maps;
 mod names;
 mod refusals;
 mod streams;
+mod waiting;

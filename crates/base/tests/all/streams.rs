@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use stackwright_base::{
-    Arrival, Envelope, Features, Hooks, Layer, Origin, Place, events, opening, session,
+    Arrival, Envelope, Features, Hooks, Layer, Origin, Place, Unexpected, events, opening, session,
 };
 use stackwright_contract::services::{
     AssociationIndication, AssociationRequest, Batch, Code, Credit, Datagrams, Ended,
@@ -114,9 +114,11 @@ impl Hooks for Masked {
 
 /// All that is said, word by word.
 #[derive(Default)]
-struct Ends {
+pub(crate) struct Ends {
     said: Vec<String>,
-    lowers: VecDeque<Handle>,
+    pub(crate) lowers: VecDeque<Handle>,
+    /// What was told to be open last, and between whom.
+    pub(crate) opened: Option<(Handle, [Participant; 2])>,
     /// Where something was sent last.
     sent: Option<Handle>,
 }
@@ -131,7 +133,8 @@ where
 {
     fn indicate(&mut self, word: AssociationIndication<H::Provides>) {
         self.said.push(match word {
-            AssociationIndication::Opened { credit, path, .. } => {
+            AssociationIndication::Opened { association, local, remote, credit, path } => {
+                self.opened = Some((association, [local, remote]));
                 format!("opened {}, {}, {}", credit.octets, credit.messages, path.longest)
             }
             AssociationIndication::Delivered { batch, .. } => {
@@ -143,6 +146,7 @@ where
             AssociationIndication::Ended { name, why } => format!("ended {}: {why:?}", name.index),
             AssociationIndication::Finished { .. } => "finished".into(),
             AssociationIndication::Listening { .. } => "listening".into(),
+            AssociationIndication::Reported { what, .. } => format!("reported: {what:?}"),
             word => panic!("{}", word.primitive()),
         });
     }
@@ -171,32 +175,32 @@ where
     }
 }
 
-struct Scene<H: Hooks> {
+pub(crate) struct Scene<H: Hooks> {
     layer: Layer<H>,
     cx: Context,
-    ends: Ends,
+    pub(crate) ends: Ends,
 }
 
-const fn name(index: u32) -> Handle {
+pub(crate) const fn name(index: u32) -> Handle {
     Handle { index, generation: 0 }
 }
 
-fn place(last: u8) -> Participant {
+pub(crate) fn place(last: u8) -> Participant {
     std::net::SocketAddr::from(([10, 0, 0, last], 7)).into()
 }
 
 impl<H: Hooks<Provides: Transfer<Message = M>, Uses: Transfer<Message = M>>> Scene<H> {
-    fn new(hooks: H) -> Self {
+    pub(crate) fn new(hooks: H) -> Self {
         Scene { layer: Layer::new(hooks, 1), cx: Context::new(1), ends: Ends::default() }
     }
 
-    fn ask(&mut self, word: AssociationRequest<H::Provides>) -> Vec<String> {
+    pub(crate) fn ask(&mut self, word: AssociationRequest<H::Provides>) -> Vec<String> {
         self.layer.handle_request(&self.cx, word, &mut self.ends);
         self.layer.flush(&self.cx, &mut self.ends);
         std::mem::take(&mut self.ends.said)
     }
 
-    fn tell(&mut self, word: AssociationIndication<H::Uses>) -> Vec<String> {
+    pub(crate) fn tell(&mut self, word: AssociationIndication<H::Uses>) -> Vec<String> {
         self.layer.handle_indication(&self.cx, word, &mut self.ends);
         self.layer.flush(&self.cx, &mut self.ends);
         std::mem::take(&mut self.ends.said)
@@ -213,7 +217,7 @@ impl<H: Hooks<Provides: Transfer<Message = M>, Uses: Transfer<Message = M>>> Sce
         self.ends.lowers.pop_front().expect("it was asked for")
     }
 
-    fn opened_below(&mut self, association: Handle, credit: Credit) -> Vec<String> {
+    pub(crate) fn opened_below(&mut self, association: Handle, credit: Credit) -> Vec<String> {
         let path = PathLimits::of_longest(1000);
         self.tell(AssociationIndication::Opened {
             association,
@@ -224,7 +228,7 @@ impl<H: Hooks<Provides: Transfer<Message = M>, Uses: Transfer<Message = M>>> Sce
         })
     }
 
-    fn comes(&mut self, association: Handle, octets: &[u8]) -> Vec<String> {
+    pub(crate) fn comes(&mut self, association: Handle, octets: &[u8]) -> Vec<String> {
         let batch = M::with_headroom(0, octets).into();
         self.tell(AssociationIndication::Delivered {
             association,
@@ -410,7 +414,14 @@ impl Hooks for Refusing {
         Arrival::Welcome
     }
 
-    fn refuse(&mut self, _: &Context, remote: Participant, header: &Label, _: &mut M) -> Option<M> {
+    fn refuse(
+        &mut self,
+        _: &Context,
+        (_, remote): (Participant, Participant),
+        header: &Label,
+        _: &mut M,
+        _: Unexpected,
+    ) -> Option<M> {
         assert_eq!(remote, place(9));
         (header.number < 9).then(|| M::with_headroom(0, &vec![b'n'; self.0]))
     }

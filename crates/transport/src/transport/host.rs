@@ -1,7 +1,7 @@
 //! What a protocol specifies for its associations as a whole.
 
 use stackwright_base::map::Key;
-use stackwright_base::{Arrival, Envelope, Origin, Stray};
+use stackwright_base::{Arrival, Below, Envelope, Origin, Stray, Unexpected};
 use stackwright_contract::services::{Credit, Ended, MessageProperties, Transfer};
 use stackwright_contract::{Context, Facts, Handle, Participant};
 use stackwright_wire::Malformed;
@@ -25,6 +25,8 @@ pub trait Host: Sized + 'static {
         >;
     /// The key that distinguishes associations with the same peer.
     type Key: Key + Default;
+    /// The key that distinguishes listeners; `()` if an address has only one.
+    type PassiveKey: Key + Default;
 
     /// Its facts for the rule book of stacks.
     const FACTS: Facts;
@@ -51,12 +53,58 @@ pub trait Host: Sized + 'static {
         None
     }
 
-    /// Returns the key of the association `name` that the layer above opens with `remote`.
+    /// Opens the association `name` with `remote` for the layer above, from `local` where that has
+    /// chosen it: returns where it lies below, and its key.
     ///
     /// # Errors
     /// Why there cannot be one.
-    fn open(&mut self, cx: &Context, name: Handle, remote: Participant)
-    -> Result<Self::Key, Ended>;
+    fn open(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        local: Option<Participant>,
+        remote: Participant,
+    ) -> Result<Below<Self::Key>, Ended>;
+
+    /// Returns the own address and the peer's as the layer above names them, from those below. By
+    /// default they are the same.
+    fn ends(_key: &Self::Key, below: [Participant; 2]) -> [Participant; 2] {
+        below
+    }
+
+    /// Listens for the layer above: returns the address to listen at below, and the key of the
+    /// listener there, where some keys are taken by others. By default an address has one.
+    ///
+    /// # Errors
+    /// Why it cannot listen.
+    fn listen(
+        &mut self,
+        _cx: &Context,
+        local: Participant,
+        _is_taken: impl Fn(Participant, &Self::PassiveKey) -> bool,
+    ) -> Result<(Participant, Self::PassiveKey), Ended> {
+        Ok((local, Self::PassiveKey::default()))
+    }
+
+    /// Returns the address of a listener as the layer above names it, from that below.
+    fn listens_at(_key: &Self::PassiveKey, below: Participant) -> Participant {
+        below
+    }
+
+    /// Returns the key of the listener that a packet of this key is for.
+    fn passive_key(_key: &Self::Key) -> Self::PassiveKey {
+        Self::PassiveKey::default()
+    }
+
+    /// Returns the key of the association whose packet began so and met trouble; `None`: it is any
+    /// on that path.
+    fn quoted(_octets: &[u8; 8]) -> Option<Self::Key> {
+        None
+    }
+
+    /// Whether an association that a peer opens is told to the layer above behind its first packet;
+    /// otherwise, when the handshake is over.
+    const OPENS_AT_FIRST: bool = true;
 
     /// Whether an association for which no key is [free](Host::free_key) is opened from another
     /// address of ours. Otherwise it is refused.
@@ -101,15 +149,19 @@ pub trait Host: Sized + 'static {
 
     /// Whether peers are [told](Host::unawaited) that their packets are not expected.
     const REFUSES: bool = false;
+    /// How many new peers of one batch are met, beyond those for which a name waits.
+    const AWAITS: usize = if Self::REFUSES { 1 } else { 0 };
 
-    /// Returns the answer, if there is one, to a packet that belongs to no association and that no
-    /// listener expects. It is no longer than the packet, or 64 octets.
+    /// Returns the answer, if there is one, to a packet that came to the first of these addresses
+    /// from the second, belongs to no association, and is not expected. It is no longer than the
+    /// packet, or 64 octets.
     fn unawaited(
         &mut self,
         _cx: &Context,
-        _remote: Participant,
+        (_local, _remote): (Participant, Participant),
         _key: &Self::Key,
         _packet: &mut MessageOf<Self>,
+        _why: Unexpected,
     ) -> Option<MessageOf<Self>> {
         None
     }

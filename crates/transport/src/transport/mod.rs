@@ -18,7 +18,7 @@ use alloc::sync::Arc;
 use core::num::NonZeroU64;
 
 use stackwright_base::features::Needs;
-use stackwright_base::{Arrival, Features, Hooks, Layer, Origin, Place, Stray};
+use stackwright_base::{Arrival, Below, Features, Hooks, Layer, Origin, Place, Stray, Unexpected};
 use stackwright_contract::ask::{
     Counters, KeepsLifetimes, Longest, PacketCounts, PathReport, PathStatistics, Query, Question,
     Reserve, RoundTrip,
@@ -177,12 +177,13 @@ impl<H: Host> Hooks for Associations<H> {
     type Uses = Datagrams<MessageOf<H>>;
     type Header = Located<H>;
     type Key = H::Key;
-    type PassiveKey = ();
+    type PassiveKey = H::PassiveKey;
     type Association = HostedAssociation<H>;
     type Timer = ();
 
     const FACTS: Facts = H::FACTS;
     const REFUSES: bool = H::REFUSES;
+    const AWAITS: usize = H::AWAITS;
     const SPREADS: bool = H::SPREADS;
     const SORTS: bool = H::SORTS;
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
@@ -199,12 +200,38 @@ impl<H: Host> Hooks for Associations<H> {
         &mut self,
         cx: &Context,
         name: Handle,
+        local: Option<Participant>,
         remote: Participant,
-    ) -> Result<(Participant, H::Key), Ended> {
+    ) -> Result<Below<H::Key>, Ended> {
         if !self.memory.budget.admits() {
             return Err(Ended::Unavailable);
         }
-        Ok((remote, self.host.open(cx, name, remote)?))
+        self.host.open(cx, name, local, remote)
+    }
+
+    fn ends(session: &HostedAssociation<H>, below: [Participant; 2]) -> [Participant; 2] {
+        H::ends(&session.key, below)
+    }
+
+    fn listen(
+        &mut self,
+        cx: &Context,
+        local: Participant,
+        is_taken: impl Fn(Participant, &H::PassiveKey) -> bool,
+    ) -> Result<(Participant, H::PassiveKey), Ended> {
+        self.host.listen(cx, local, is_taken)
+    }
+
+    fn listens_at(key: &H::PassiveKey, below: Participant) -> Participant {
+        H::listens_at(key, below)
+    }
+
+    fn passive_key(header: &Located<H>) -> H::PassiveKey {
+        H::passive_key(&header.key)
+    }
+
+    fn quoted(octets: &[u8; 8]) -> Option<H::Key> {
+        H::quoted(octets)
     }
 
     #[inline]
@@ -253,11 +280,12 @@ impl<H: Host> Hooks for Associations<H> {
     fn refuse(
         &mut self,
         cx: &Context,
-        remote: Participant,
+        ends: (Participant, Participant),
         header: &Located<H>,
         packet: &mut MessageOf<H>,
+        why: Unexpected,
     ) -> Option<MessageOf<H>> {
-        self.host.unawaited(cx, remote, &header.key, packet)
+        self.host.unawaited(cx, ends, &header.key, packet, why)
     }
 
     fn stray(

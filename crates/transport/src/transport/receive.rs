@@ -182,8 +182,8 @@ impl<H: Host> Associations<H> {
             // What came looked like an opening, and was none.
             return at.end(Ended::Unreachable);
         }
-        // A peer's association is open when its first packet was read, whatever that says.
-        let is_open = phase == Phase::Open || session.half_open;
+        // Where nothing else is agreed, a peer's association is open when its first packet was read.
+        let is_open = phase == Phase::Open || H::OPENS_AT_FIRST && session.half_open;
         if session.half_open && session.engine.stranger_heard().is_none() {
             session.half_open = false;
             self.half_open -= 1;

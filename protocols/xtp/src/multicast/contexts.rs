@@ -4,7 +4,7 @@ use core::hash::Hasher as _;
 use core::marker::PhantomData;
 
 use siphasher::sip::SipHasher13;
-use stackwright_base::{Arrival, Origin};
+use stackwright_base::{Arrival, Below, Origin};
 use stackwright_contract::services::{Credit, Ended};
 use stackwright_contract::{Context, Facts, Handle, Participant};
 use stackwright_policies::integrity::Internet;
@@ -79,6 +79,7 @@ impl<M: Message, S: GroupService> Host for GroupContexts<M, S> {
     type Configuration = S::Configuration<M>;
     type Transfer = S::Transfer<M>;
     type Key = ContextKey;
+    type PassiveKey = ();
 
     const FACTS: Facts = Facts {
         gives: S::GIVES,
@@ -97,13 +98,14 @@ impl<M: Message, S: GroupService> Host for GroupContexts<M, S> {
         &mut self,
         _: &Context,
         name: Handle,
+        local: Option<Participant>,
         remote: Participant,
-    ) -> Result<ContextKey, Ended> {
+    ) -> Result<Below<ContextKey>, Ended> {
         if !format::place(remote).ip().is_multicast() {
             return Err(Ended::Unavailable);
         }
         let key = ContextKey::of(name, &self.config.common.secret).ok_or(Ended::Unavailable)?;
-        Ok(ContextKey { ours: false, ..key })
+        Below::with(local, remote, ContextKey { ours: false, ..key })
     }
 
     fn arrival(

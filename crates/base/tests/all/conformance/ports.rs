@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::net::SocketAddr;
 
-use stackwright_base::{Configuration, Hooks, MessageOf, Origin, Place};
+use stackwright_base::{Below, Configuration, Hooks, MessageOf, Origin, Place};
 use stackwright_contract::services::{Credit, Datagrams, Ended, MessageProperties};
 use stackwright_contract::{Context, Facts, Handle, Participant};
 use stackwright_wire::Header;
@@ -52,14 +52,21 @@ impl<C: Configuration + 'static> Hooks for Ports<C> {
         &mut self,
         _cx: &Context,
         _: Handle,
+        local: Option<Participant>,
         remote: Participant,
-    ) -> Result<(Participant, Pair), Ended> {
+    ) -> Result<Below<Pair>, Ended> {
         let remote = remote.internet().ok_or(Ended::Unreachable)?;
         self.next += 1;
-        Ok((SocketAddr::new(remote.ip(), BELOW).into(), (remote.port(), self.next)))
+        let below = SocketAddr::new(remote.ip(), BELOW).into();
+        Below::with(local, below, (remote.port(), self.next))
     }
 
-    fn listen(&mut self, _cx: &Context, local: Participant) -> Result<(Participant, u16), Ended> {
+    fn listen(
+        &mut self,
+        _cx: &Context,
+        local: Participant,
+        _: impl Fn(Participant, &u16) -> bool,
+    ) -> Result<(Participant, u16), Ended> {
         let local = local.internet().ok_or(Ended::Unavailable)?;
         Ok((SocketAddr::new(local.ip(), BELOW).into(), local.port()))
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use stackwright_base::{
-    Arrival, Configuration, Envelope, Features, Hooks, Layer, MessageOf, Origin, Place,
+    Arrival, Below, Configuration, Envelope, Features, Hooks, Layer, MessageOf, Origin, Place,
 };
 use stackwright_base::{events, opening, session};
 use stackwright_contract::services::{
@@ -143,10 +143,11 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
         &mut self,
         _cx: &Context,
         _: Handle,
+        local: Option<Participant>,
         remote: Participant,
-    ) -> Result<(Participant, u8), Ended> {
+    ) -> Result<Below<u8>, Ended> {
         self.next += 1;
-        Ok((remote, self.next))
+        Below::with(local, remote, self.next)
     }
 
     fn key(front: &Front) -> u8 {

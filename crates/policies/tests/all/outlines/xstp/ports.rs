@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-use stackwright_base::{Arrival, Origin};
+use stackwright_base::{Arrival, Below, Origin, Unexpected};
 use stackwright_contract::services::{Code, Credit, Ended, Streams};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Participant};
 use stackwright_policies::integrity::Internet;
@@ -52,6 +52,7 @@ impl Host for Ports {
     type Transfer = Streams<M>;
     /// The peer's port, and ours.
     type Key = (u16, u16);
+    type PassiveKey = ();
 
     const FACTS: Facts = Facts {
         gives: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE),
@@ -64,10 +65,16 @@ impl Host for Ports {
         header(packet).map(|header| (header.source, header.destination))
     }
 
-    fn open(&mut self, _: &Context, _: Handle, remote: Participant) -> Result<(u16, u16), Ended> {
+    fn open(
+        &mut self,
+        _: &Context,
+        _: Handle,
+        local: Option<Participant>,
+        remote: Participant,
+    ) -> Result<Below<(u16, u16)>, Ended> {
         let there = remote.internet().as_ref().map(SocketAddr::port).ok_or(Ended::Unavailable)?;
         self.drawn += 1;
-        Ok((there, FRESH + self.drawn))
+        Below::with(local, remote, (there, FRESH + self.drawn))
     }
 
     fn arrival(
@@ -89,9 +96,10 @@ impl Host for Ports {
     fn unawaited(
         &mut self,
         _: &Context,
-        remote: Participant,
+        (_, remote): (Participant, Participant),
         key: &(u16, u16),
         packet: &mut M,
+        _: Unexpected,
     ) -> Option<M> {
         let header = sound(packet)?;
         let (kind, code) = match header.kind {
