@@ -118,7 +118,9 @@ impl Outlet<TncFrames> for Heard {
             }
             FramesIndication::State { up, .. } => self.up = Some(up),
             // Nothing is sent.
-            FramesIndication::Credit { .. } | FramesIndication::Left { .. } => {}
+            FramesIndication::Credit { .. }
+            | FramesIndication::Changed { .. }
+            | FramesIndication::Left { .. } => {}
         }
     }
 

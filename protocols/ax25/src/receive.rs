@@ -34,6 +34,8 @@ impl<M: Message> Ax25<M> {
             }
             FramesIndication::Left { port, mark } => self.on_left(cx, port, mark),
             FramesIndication::State { port, up } => self.on_state(cx, port, up, out),
+            // How long frames are is configured, and agreed with the peer.
+            FramesIndication::Changed { .. } => {}
         }
     }
 

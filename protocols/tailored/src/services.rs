@@ -234,6 +234,7 @@ impl Demand {
             priority: PRIORITY,
             kind: MessageKind::Data,
             ecn: Ecn::NotEct,
+            returned: false,
         },
     };
 

@@ -26,7 +26,7 @@ use stackwright_base::features::Needs;
 use stackwright_base::{
     Arrival, Below, EphemeralPorts, Hooks, Layer, Origin, Place, Unexpected, generate,
 };
-use stackwright_contract::services::{Credit, Datagrams, Ended, MessageKind, MessageProperties};
+use stackwright_contract::services::{Credit, Datagrams, Ended, MessageProperties};
 use stackwright_contract::{
     Address, Context, Facts, Guarantees, Handle, Participant, PathLimits, Trouble,
 };
@@ -229,7 +229,7 @@ impl<M: Message> Hooks for UdpPorts<M> {
     }
 
     fn answers_bear() -> MessageProperties {
-        MessageProperties { kind: MessageKind::Returned, ..Default::default() }
+        MessageProperties { returned: true, ..Default::default() }
     }
 
     fn create(

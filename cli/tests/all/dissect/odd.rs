@@ -2,8 +2,9 @@
 
 use stackwright::wire::Header;
 use stackwright::wire::capture::{
-    Capture, Cooked, Cooked2, Ends, Ethernet, Frame, LinkType, PacketDirection, Payload,
+    Capture, Cooked, Cooked2, Ends, Frame, LinkType, PacketDirection, Payload,
 };
+use stackwright::wire::internet::Ethernet;
 
 use crate::dissect::{said, shown};
 

@@ -23,6 +23,9 @@ pub struct MessageProperties {
     pub kind: MessageKind,
     /// Whether the network may mark congestion on it, and whether it did.
     pub ecn: Ecn,
+    /// Whether it came from there and goes back, because nobody here awaits it: a layer that can
+    /// say so tells its sender, and does not send it.
+    pub returned: bool,
 }
 
 impl Default for MessageProperties {
@@ -33,6 +36,7 @@ impl Default for MessageProperties {
             priority: 128,
             kind: MessageKind::Data,
             ecn: Ecn::NotEct,
+            returned: false,
         }
     }
 }
@@ -90,7 +94,4 @@ pub enum MessageKind {
     Data,
     /// What they tell each other about it.
     Control,
-    /// It came from there and goes back, because nobody here awaits it: a layer that can say so
-    /// tells its sender, and no other sends it.
-    Returned,
 }

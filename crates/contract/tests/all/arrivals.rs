@@ -69,7 +69,7 @@ fn an_arrival_at_any_of_several_listeners_takes_the_name_that_has_waited_longest
     }
     end(&mut answers, name(4), Ended::Finished);
     let arrivals = std::iter::from_fn(|| answers.arrive_at_any(&listeners));
-    let taken: Vec<_> = arrivals.map(|(name, _)| name).collect();
+    let taken: Vec<_> = arrivals.map(|(name, ..)| name).collect();
     assert_eq!(taken, [3, 5, 6].map(name));
 }
 

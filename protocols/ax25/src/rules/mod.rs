@@ -384,7 +384,7 @@ impl<M: Message> Protocol for AirRules<M> {
                     self.on_link_ends(*port);
                 }
             }
-            FramesIndication::Left { .. } => {}
+            FramesIndication::Left { .. } | FramesIndication::Changed { .. } => {}
         }
         out.indicate(indication);
     }

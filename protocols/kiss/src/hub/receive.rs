@@ -34,6 +34,7 @@ impl<M: Message> Hub<M> {
                 out.request(Either::Right(FramesRequest::Credit { credit }));
             }
             FramesIndication::Left { port, mark } => self.left(port, mark, out),
+            FramesIndication::Changed { .. } => out.indicate(word),
         }
     }
 

@@ -118,6 +118,7 @@ impl Alone {
             }
             FramesIndication::Left { port, mark } => Up::Left(port, mark),
             FramesIndication::State { port, up } => Up::State(port, up),
+            FramesIndication::Changed { .. } => unreachable!("it knows no limits"),
             FramesIndication::Credit { port, credit } => {
                 Up::Credit(port, credit.octets, credit.messages)
             }

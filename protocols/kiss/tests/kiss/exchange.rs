@@ -50,7 +50,7 @@ impl Station {
 impl Application<Stack> for Station {
     fn hear(&mut self, cx: &Context, word: FramesIndication<M>, asks: &mut Asks<Stack>) {
         match word {
-            FramesIndication::State { port: 1.., .. } => {}
+            FramesIndication::State { port: 1.., .. } | FramesIndication::Changed { .. } => {}
             FramesIndication::State { up, .. } => {
                 self.states.push(up);
                 let credit = Credit { octets: 60, messages: 2 };

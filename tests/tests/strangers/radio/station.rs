@@ -54,6 +54,7 @@ impl Outlet<Stack> for Told {
                 self.frames.push(frame);
             }
             FramesIndication::Left { mark, .. } => self.left.push((mark, Instant::now())),
+            FramesIndication::Changed { .. } => {}
         }
     }
 

@@ -107,6 +107,7 @@ impl<P: Protocol<Provides = Frames<M>>> Application<P> for Station {
                 self.came.push((port, frame));
             }
             FramesIndication::Left { port, mark } => self.left[usize::from(port)].push(mark),
+            FramesIndication::Changed { .. } => {}
         }
     }
 }

@@ -440,6 +440,7 @@ fn a_wish_comes_through_whatever_was_pushed() {
         priority,
         kind: MessageKind::Control,
         ecn: Ecn::Ce,
+        returned: false,
     };
     let (association, word) = (NAME, message("ask"));
     graph.handle_request(

@@ -93,6 +93,7 @@ impl Application<SimulatedStreams<M>> for Ears {
             StreamsIndication::Ended { name, why } => {
                 self.names.entry(name).or_default().ended = Some(why);
             }
+            StreamsIndication::Reported { .. } => {}
         }
     }
 }
