@@ -15,6 +15,7 @@ use crate::generate::{Completions, Manual};
 use crate::jis::Jis;
 use crate::monitor::Monitor;
 use crate::perf::Perf;
+use crate::ping::Ping;
 use crate::serve::Serve;
 use crate::spec::Spec;
 use crate::station::Station;
@@ -83,6 +84,8 @@ pub(crate) enum Command {
     /// time.
     #[command(subcommand)]
     Perf(Perf),
+    /// Ask a host for echoes, by IP of our own on a device of this machine.
+    Ping(Ping),
     /// Explain the guarantees of a stack, and why it is accepted or refused; or the policies of a
     /// protocol.
     Explain(Explain),

@@ -216,6 +216,7 @@ impl There {
                 proxy: None,
                 tls: TlsArguments::default(),
                 stack,
+                inet: None,
                 timeout: None,
                 retries: None,
                 json: false,

@@ -10,14 +10,17 @@ use crate::flawed::Flawed;
 use crate::problem::Problem;
 
 /// The descriptions that every program has with it, by the commands that they describe.
-const BUILT_IN: [(&[&str], &str); 9] = [
+const BUILT_IN: [(&[&str], &str); 12] = [
     (&["get", "put", "ls"], include_str!("../stacks/get.toml")),
     (&["get-tls"], include_str!("../stacks/get-tls.toml")),
     (&["get-artp"], include_str!("../stacks/get-artp.toml")),
     (&["get-xtp"], include_str!("../stacks/get-xtp.toml")),
+    (&["get-inet"], include_str!("../stacks/get-inet.toml")),
     (&["serve"], include_str!("../stacks/serve.toml")),
     (&["serve-artp"], include_str!("../stacks/serve-artp.toml")),
     (&["serve-xtp"], include_str!("../stacks/serve-xtp.toml")),
+    (&["serve-inet"], include_str!("../stacks/serve-inet.toml")),
+    (&["ping"], include_str!("../stacks/ping.toml")),
     (&["radio"], include_str!("../stacks/radio.toml")),
     (&["radio-hub"], include_str!("../stacks/radio-hub.toml")),
 ];
@@ -81,7 +84,9 @@ mod tests {
     #[test]
     fn what_is_built_in_is_found_by_the_names_of_commands() {
         let own =
-            ["get-tls", "get-artp", "serve-artp", "get-xtp", "serve-xtp", "radio", "radio-hub"];
+            ["get-tls", "get-artp", "serve-artp", "get-xtp", "serve-xtp", "radio", "radio-hub"]
+                .into_iter()
+                .chain(["get-inet", "serve-inet", "ping"]);
         for name in ["get", "put", "ls", "serve"].into_iter().chain(own) {
             assert_eq!(
                 Described::load(Path::new(name)).map(|stack| stack.name).ok().as_deref(),

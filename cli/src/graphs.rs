@@ -16,6 +16,7 @@ use stackwright_drivers::files::{DiskOptions, Root};
 use stackwright_drivers::{Driver, Readiness};
 
 use crate::described::Described;
+use crate::inet::Inet;
 use crate::problem::Problem;
 use crate::registry::{self, Near, Setting, Taken, Wishes};
 use crate::stacks::{self, Message};
@@ -72,7 +73,7 @@ pub(crate) fn copy(
         splicing: is_folder && unread,
         ..wishes
     };
-    let (driver, graph, taken) = build::<Copying>(described, near, Some(config), wishes)?;
+    let (driver, graph, taken) = build::<Copying>(described, Some(near), Some(config), wishes)?;
     // A copy does what it is told, and would as well store what shall be fetched.
     let top = graph.tops().next().unwrap_or_default();
     if taken.disk.is_none() || graph.lower(top, 1) != taken.disk.as_deref() {
@@ -109,8 +110,19 @@ pub(crate) fn server(
         wishes.disk.regions = false;
     }
     let folder = Local::Folder(folder.into());
-    let (driver, graph, taken) = build(described, &folder, None, wishes)?;
+    let (driver, graph, taken) = build(described, Some(&folder), None, wishes)?;
     Ok((driver, ServerGraph { graph, writable: taken.writable, has_folder: taken.disk.is_some() }))
+}
+
+/// Builds a stack over IP of our own, which a description that is built in has, on a device.
+pub(crate) fn internet<T: Speaks<Message, Readiness>>(
+    name: &Path,
+    inet: &Inet,
+) -> Result<(Driver, Graph<Message, Readiness, T>), Problem> {
+    let described = Described::load(name)?;
+    let wishes = Wishes { inet: Some(inet.clone()), ..Wishes::default() };
+    let (driver, graph, _) = build(&described, None, None, wishes)?;
+    Ok((driver, graph))
 }
 
 /// Returns whether octets of a file may stay in it until they are sent: every stream `layers`
@@ -158,20 +170,22 @@ type Built<T> = (Driver, Graph<Message, Readiness, T>, Taken);
 
 fn build<T: Speaks<Message, Readiness>>(
     described: &Described,
-    near: &Local,
+    near: Option<&Local>,
     client: Option<client::Config>,
     wishes: Wishes,
 ) -> Result<Built<T>, Problem> {
-    let unopened = |why: io::Error| Problem::Path { path: near.shown().into(), why };
-    let files = match near {
-        Local::Folder(folder) => Root::open(folder).map(Near::Folder),
-        Local::Open(file, _) => file.try_clone().map(Near::Open),
+    let open = |near: &Local| {
+        let files = match near {
+            Local::Folder(folder) => Root::open(folder).map(Near::Folder),
+            Local::Open(file, _) => file.try_clone().map(Near::Open),
+        };
+        files.map_err(|why| Problem::Path { path: near.shown().into(), why })
     };
     let setting = Rc::new(Setting {
-        driver: Driver::new(fastrand::u64(..)).map_err(unopened)?,
+        driver: Driver::new(fastrand::u64(..))?,
         pool: stacks::pool(),
         client: Cell::new(client),
-        near: Cell::new(Some(files.map_err(unopened)?)),
+        near: Cell::new(near.map(open).transpose()?),
         wishes,
         taken: RefCell::default(),
     });

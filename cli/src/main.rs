@@ -33,6 +33,7 @@ mod flawed;
 mod generate;
 mod graphs;
 mod identity;
+mod inet;
 mod interrupts;
 mod jis;
 mod line;
@@ -40,6 +41,7 @@ mod monitor;
 mod netrc;
 mod packets;
 mod perf;
+mod ping;
 mod pipe;
 mod power;
 mod printable;
@@ -84,6 +86,7 @@ fn run() -> u8 {
             (matches!(bookmark, Bookmark::List { json: true }), bookmark::run(bookmark))
         }
         Command::Perf(perf) => (perf.json(), perf::run(perf)),
+        Command::Ping(ping) => (ping.json, ping::run(ping)),
         Command::Explain(explain) => (explain.json, explain::explain(explain)),
         Command::Draw(draw) => (false, explain::draw(draw)),
         Command::Features(features) => (features.json, features::run(features)),

@@ -42,6 +42,7 @@ use stackwright_drivers::{Driver, Lanes, Readiness};
 use stackwright_parts::{Boxed, Part, Registry};
 
 use crate::descriptors;
+use crate::inet::Inet;
 use crate::line::LineAddress;
 use crate::pipe::Pipe;
 use crate::problem::Problem;
@@ -100,6 +101,8 @@ pub(crate) struct Wishes {
     pub(crate) accounts: Option<Admission>,
     /// Whose certificate the command's client expects, where it encrypts.
     pub(crate) server: Option<ExpectedServer>,
+    /// The device, and the own address there.
+    pub(crate) inet: Option<Inet>,
 }
 
 /// Says who may come in, once it is known what they may do.

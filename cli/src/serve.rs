@@ -46,6 +46,9 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let own = [&serve.artp, &serve.xtp].into_iter().flatten();
     let shortest = own.map(|address| stacks::packet(address.ip())).min();
     let described = match (named, below[0]) {
+        (None, _) if serve.inet.is_some() => {
+            Some(graphs::load::<Serving>(Path::new("serve-inet"))?)
+        }
         (None, Below::Tcp | Below::Tls) => None,
         (None, below) => Some(graphs::load::<Serving>(Path::new(below.stacks()[1]))?),
         (named, _) => named,
@@ -97,6 +100,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 idle: serve.idle,
                 packet: serve.packet.or(shortest),
                 accounts: Some(accounts),
+                inet: serve.inet.clone(),
                 ..Wishes::default()
             };
             let (driver, stack) = graphs::server(&described, &folder, wishes)?;
@@ -127,7 +131,8 @@ fn places(serve: &Serve) -> Vec<(Below, SocketAddr)> {
         .flat_map(|(below, addresses)| addresses.iter().map(move |address| (below, *address)))
         .collect();
     if places.is_empty() {
-        places.push((Below::Tcp, DEFAULT));
+        let own = serve.inet.as_ref().map(|inet| SocketAddr::new(inet.address, DEFAULT.port()));
+        places.push((Below::Tcp, own.unwrap_or(DEFAULT)));
     }
     places
 }

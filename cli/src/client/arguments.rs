@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::inet::Inet;
 use crate::quantity::{patience, rate};
 use crate::stacks::PACKET;
 use crate::trust::TlsArguments;
@@ -214,6 +215,10 @@ pub(crate) struct Connection {
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,
+    /// Reach the server by TCP and IP of our own, from an address that the system does not have: on
+    /// this TUN device, such as sw0=10.77.0.2/24.
+    #[arg(long, value_name = "DEVICE=ADDR/LENGTH", conflicts_with_all = ["stack", "proxy"])]
+    pub(crate) inet: Option<Inet>,
     /// The longest packet of ARTP or XTP, in octets [default: 1472, over IPv6 1452].
     ///
     /// The default fits into an Ethernet frame of 1500 octets. Use less for a tunnel, more for a

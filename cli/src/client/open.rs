@@ -47,6 +47,7 @@ pub(super) fn open(
                 proxy: route.proxy.clone(),
                 rate: connection.limit_rate,
                 server,
+                inet: connection.inet.clone(),
                 ..Wishes::default()
             };
             let built_in = || Described::load(Path::new(route.below.stacks()[0]));

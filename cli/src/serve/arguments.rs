@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
 
+use crate::inet::Inet;
 use crate::quantity::patience;
 use crate::stacks::PACKET;
 
@@ -54,6 +55,14 @@ pub(crate) struct Serve {
         conflicts_with_all = ["listen", "artp", "stack"]
     )]
     pub(crate) xtp: Vec<SocketAddr>,
+    /// Serve at an address that the system does not have, over TCP and IP of our own: on this TUN
+    /// device, such as sw0=10.77.0.2/24. Port 2121 there, unless --listen says another.
+    #[arg(
+        long,
+        value_name = "DEVICE=ADDR/LENGTH",
+        conflicts_with_all = ["artp", "xtp", "stack", "tls", "listen_tls"]
+    )]
+    pub(crate) inet: Option<Inet>,
     /// The longest packet of ARTP or XTP, in octets [default: 1472, over IPv6 1452].
     ///
     /// The default fits into an Ethernet frame of 1500 octets. Use less for a tunnel, more for a

@@ -150,6 +150,11 @@ impl Parameters<'_> {
         &self.node.name
     }
 
+    /// Returns whether the node stands on others.
+    pub fn is_over_others(&self) -> bool {
+        self.node.over.iter().any(|lowers| !lowers.is_empty())
+    }
+
     /// The lane in which this node will speak with the outside: for an adapter that has to know it
     /// when it is made, and that stands on nothing else. Nodes are made in the order in which lanes
     /// are numbered.

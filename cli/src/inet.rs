@@ -1,0 +1,67 @@
+//! `--inet`: an own address on a device of this machine, where protocols of our own are.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// A device, and the address that is ours there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Inet {
+    /// The device's name.
+    pub(crate) device: String,
+    /// The own address, with the length of the prefix that the link has in common.
+    pub(crate) address: IpAddr,
+    pub(crate) length: u8,
+}
+
+impl FromStr for Inet {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const WRONG: &str = "write a device and an own address there that the system does not \
+                             have, such as sw0=10.77.0.2/24";
+        let (device, address) = text.split_once('=').ok_or(WRONG)?;
+        let (address, length) = address.split_once('/').ok_or(WRONG)?;
+        let address: IpAddr = address.parse().map_err(|_| WRONG)?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let length = length.parse().ok().filter(|length| *length <= most).ok_or(WRONG)?;
+        let is_name = (1..=15).contains(&device.len()) && !device.contains(['/', ' ']);
+        if !is_name || address.is_unspecified() || address.is_multicast() {
+            return Err(WRONG);
+        }
+        Ok(Inet { device: device.into(), address, length })
+    }
+}
+
+/// The address as the parameter `address` of `ip` writes it.
+impl fmt::Display for Inet {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}/{}", self.address, self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_and_an_address_are_read() {
+        let inet: Inet = "sw0=10.77.0.2/24".parse().expect("it is one");
+        assert_eq!((inet.device.as_str(), inet.to_string().as_str()), ("sw0", "10.77.0.2/24"));
+        let inet: Inet = "sw0=fd00::2/64".parse().expect("it is one");
+        assert_eq!(inet.to_string(), "fd00::2/64");
+        for text in [
+            "sw0",
+            "10.77.0.2/24",
+            "sw0=10.77.0.2",
+            "sw0=10.77.0.2/33",
+            "=10.77.0.2/24",
+            "a/b=10.77.0.2/24",
+            "sw0=0.0.0.0/0",
+            "sw0=224.0.0.1/4",
+            "a-name-of-16-oct=10.77.0.2/24",
+        ] {
+            assert!(text.parse::<Inet>().is_err(), "{text}");
+        }
+    }
+}
