@@ -3,10 +3,13 @@
 //! | file | what |
 //! | --- | --- |
 //! | here | the layouts |
+//! | `extensions.rs` | options of IPv4, extension headers of IPv6 |
 //! | `pseudo.rs` | what the checks of transports cover besides their own octets |
 
+mod extensions;
 mod pseudo;
 
+pub use extensions::{Extension, ExtensionOptions, Extensions, InternetOption, Ipv4Options};
 pub use pseudo::pseudo_header;
 
 use crate::Header;

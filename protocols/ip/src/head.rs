@@ -1,0 +1,155 @@
+//! What a packet's header says, whatever its version; and the header of what an association sends.
+
+use core::net::IpAddr;
+
+use stackwright_wire::Message;
+use stackwright_wire::internet::Extensions;
+
+use crate::{v4, v6};
+
+/// ICMP, of either version.
+pub(crate) const ICMP: u8 = 1;
+pub(crate) const ICMP6: u8 = 58;
+pub(crate) const TCP: u8 = 6;
+pub(crate) const UDP: u8 = 17;
+
+/// Octets of the longest header that this host writes: IPv6 with a fragment header.
+pub(crate) const HEADER_MOST: usize = v6::LENGTH + v6::FRAGMENT;
+
+/// The octets of the longest packet of IPv4, and of the longest payload of IPv6 (no jumbograms).
+pub(crate) const PACKET_MOST: usize = 65_535;
+
+/// What the header of a packet says. It was checked: lengths, and the check of IPv4.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Head {
+    pub(crate) source: IpAddr,
+    pub(crate) destination: IpAddr,
+    /// Of the payload.
+    pub(crate) protocol: u8,
+    /// The two bits of congestion notification.
+    pub(crate) ecn: u8,
+    pub(crate) hops: u8,
+    /// Octets before the payload: options and extension headers, too.
+    pub(crate) length: u16,
+    /// Octets of the packet; what follows them is padding of a link.
+    pub(crate) total: usize,
+    pub(crate) fragment: Option<Fragment>,
+    /// Whether routers may not fragment it.
+    pub(crate) df: bool,
+}
+
+/// Which part of a packet a fragment is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fragment {
+    pub(crate) identification: u32,
+    /// Of its payload, in octets.
+    pub(crate) offset: u32,
+    /// Whether others follow.
+    pub(crate) more: bool,
+}
+
+/// Who sends to whom what.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Key {
+    /// The own address; in what arrives, the destination, which may be a group.
+    pub(crate) own: IpAddr,
+    pub(crate) peer: IpAddr,
+    pub(crate) protocol: u8,
+}
+
+/// Why a packet is not handled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wrong {
+    /// It is dropped.
+    Dropped(&'static str),
+    /// It is dropped, and its sender may be told: an ICMPv6 parameter problem of this code, at
+    /// this octet.
+    Problem { reason: &'static str, code: u8, at: u32 },
+}
+
+impl Head {
+    /// Reads the header at the front of a packet.
+    #[inline(always)]
+    pub(crate) fn read<M: Message>(packet: &mut M) -> Result<Head, Wrong> {
+        let octets = packet.len();
+        match packet.front(v4::LENGTH) {
+            Some(front) if front[0] == 0x45 => v4::read(front, octets),
+            Some(front) => match front[0] >> 4 {
+                4 => v4::read_with_options(packet),
+                6 => v6::read(packet),
+                _ => Err(Wrong::Dropped("a packet of another version")),
+            },
+            None => Err(Wrong::Dropped("a packet shorter than its header")),
+        }
+    }
+
+    /// Reads the header of one packet of several, of `octets` octets, which begins with the piece
+    /// `front`; `None`: it is not one that is handled together with others.
+    pub(crate) fn of_front(front: &[u8], octets: usize) -> Option<Head> {
+        match front.first()? >> 4 {
+            4 => v4::read(front.get(..v4::LENGTH)?, octets).ok(),
+            6 => {
+                let head = v6::read_plain(front.get(..v6::LENGTH)?, octets).ok();
+                head.filter(|head| !Extensions::is_one(head.protocol))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the key of the association that it is for.
+    #[inline(always)]
+    pub(crate) fn key(&self) -> Key {
+        Key { own: self.destination, peer: self.source, protocol: self.protocol }
+    }
+
+    /// Writes it before the payload, without options or extensions.
+    pub(crate) fn push<M: Message>(&self, payload: &mut M) {
+        let template = Template::new(self.source, self.destination, self.protocol, self.hops);
+        let header = template.header(self.ecn, payload.len(), self.df);
+        payload.push_front(template.length()).copy_from_slice(&header[..template.length()]);
+    }
+}
+
+/// The header of what an association sends; only lengths and congestion notification differ from
+/// packet to packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Template {
+    octets: [u8; v6::LENGTH],
+    length: u8,
+}
+
+impl Template {
+    pub(crate) fn new(source: IpAddr, destination: IpAddr, protocol: u8, hops: u8) -> Self {
+        let mut octets = [0; v6::LENGTH];
+        let length = match (source, destination) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => {
+                v4::template(&mut octets, source, destination, protocol, hops);
+                v4::LENGTH
+            }
+            (source, destination) => {
+                v6::template(&mut octets, source, destination, protocol, hops);
+                v6::LENGTH
+            }
+        };
+        Template { octets, length: length as u8 }
+    }
+
+    /// Returns the octets of the header.
+    #[inline]
+    pub(crate) fn length(&self) -> usize {
+        self.length.into()
+    }
+
+    /// Returns the header before `payload` octets, which fit into a packet. Without `df`, routers
+    /// may fragment a packet of IPv4.
+    #[inline]
+    pub(crate) fn header(&self, ecn: u8, payload: usize, df: bool) -> [u8; v6::LENGTH] {
+        let mut octets = self.octets;
+        if self.length() == v4::LENGTH {
+            v4::complete(&mut octets, ecn, payload, df);
+        } else {
+            v6::complete(&mut octets, ecn, payload);
+        }
+        octets
+    }
+}

@@ -1,0 +1,187 @@
+//! IP in user space, of both versions: RFC 791 and RFC 8200, with ICMP, as a host or a router.
+//!
+//! Above, a participant is a host and a protocol; an association is what two hosts exchange of one
+//! protocol. Below, a participant is a neighbour: `ip` says who is the next hop, and what is below
+//! it (`resolve`, [`Point`]) how it is reached. Of several interfaces below, a participant names
+//! one ([`Join`](stackwright_contract::Participant::through)).
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `config.rs` | the configuration |
+//! | `address.rs`, `routes.rs`, `interface.rs` | addresses, the choice of a source, routes, links |
+//! | `head.rs`, `v4.rs`, `v6.rs` | headers, read and written |
+//! | `above.rs` | listeners and associations of the layer above |
+//! | `hops.rs` | associations below: next hops, and what arrives on a link |
+//! | `credit.rs` | what waits for credit, and credit that is given back |
+//! | `receive.rs`, `send.rs` | up, and down |
+//! | `icmp.rs` | ICMP messages that arrive |
+//! | `point.rs` | a layer of its own below: a link without addresses |
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod above;
+mod address;
+mod config;
+mod credit;
+mod head;
+mod hops;
+mod icmp;
+mod interface;
+mod point;
+mod receive;
+mod routes;
+mod send;
+mod v4;
+mod v6;
+
+pub use config::{Config, Interface, Route};
+pub use point::Point;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use stackwright_base::map::{Cached, Keyed, Map as _};
+use stackwright_contract::ask::{Ask, Peer, Question, ask_behind_header};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended};
+use stackwright_contract::{
+    Arrivals, Batches, Context, Facts, Handle, IndicationTo, NameAbove, Names, Outlet, Protocol,
+    RequestTo,
+};
+use stackwright_wire::{Message, Pool};
+
+use above::{Association, Listener};
+use head::{HEADER_MOST, Key};
+use hops::{Hop, Port};
+use interface::Link;
+use routes::Routes;
+use send::{BLOCK, LENT_MOST};
+
+const NAME: &str = "ip";
+
+/// IP, over the neighbours of its links.
+pub struct Ip<M: Message> {
+    config: Config,
+    routes: Routes,
+    links: Vec<Link>,
+    above: Arrivals<Listener, Association>,
+    listeners: Vec<Handle>,
+    /// What is open above.
+    table: Cached<Key, Handle, Keyed>,
+    below: Arrivals<Port, Hop<M>, Names<()>>,
+    /// Next hops, by interface and address.
+    hops: Cached<(u16, IpAddr), Handle, Keyed>,
+    /// Next hops without users, the oldest first, and others that were once.
+    unused: VecDeque<Handle>,
+    /// Whether the first words were said below.
+    has_begun: bool,
+    pool: Pool<M>,
+    /// Blocks on their way down.
+    lent: Vec<M>,
+}
+
+type Out<'a, M> = &'a mut dyn Outlet<Ip<M>>;
+
+impl<M: Message> Ip<M> {
+    /// Makes a host or a router.
+    ///
+    /// # Panics
+    /// Where a prefix is longer than an address, an address is not that of one host, or a route
+    /// names an interface that is not there.
+    pub fn new(config: Config) -> Self {
+        config.check();
+        Ip {
+            routes: Routes::new(&config),
+            links: config.interfaces.iter().map(Link::new).collect(),
+            above: Arrivals::new(),
+            listeners: Vec::new(),
+            table: Cached::new(config.seed),
+            below: Arrivals::default(),
+            hops: Cached::new(config.seed),
+            unused: VecDeque::new(),
+            has_begun: false,
+            pool: Pool::new(BLOCK, LENT_MOST),
+            lent: Vec::new(),
+            config,
+        }
+    }
+}
+
+impl<M: Message> Protocol for Ip<M> {
+    const FACTS: Facts =
+        Facts { header_room: HEADER_MOST, reads_payload: true, ..Facts::named(NAME) };
+    const BATCHES: Batches = Batches::ALL;
+    type Provides = Datagrams<M>;
+    type Uses = Datagrams<M>;
+
+    #[inline]
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match request {
+            DatagramsRequest::Send { association, batch, properties } => {
+                self.send(cx, association, batch, properties, out);
+            }
+            DatagramsRequest::Credit { association, credit } => {
+                if let Some(open) = self.above.get_mut(association) {
+                    open.up += credit;
+                }
+            }
+            DatagramsRequest::Listen { listener, local } => self.listen(listener, local, out),
+            DatagramsRequest::Await { listener, association, credit } => {
+                let ended = self.above.expect(listener, association, credit);
+                ended.into_iter().for_each(|word| out.indicate(word));
+            }
+            DatagramsRequest::Open { association, remote, local, credit } => {
+                self.open(cx, association, remote, local, credit, out);
+            }
+            DatagramsRequest::Control { association, .. } => {
+                out.indicate(DatagramsIndication::unknown_command(association));
+            }
+            DatagramsRequest::Finish { .. } => {}
+            DatagramsRequest::Abort { association, .. } => {
+                self.end(cx, association, Ended::Aborted, out);
+            }
+            DatagramsRequest::Close { name } => self.end(cx, name, Ended::Finished, out),
+        }
+    }
+
+    #[inline]
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        self.on_indication(cx, indication, out);
+    }
+
+    fn flush(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.begin(out);
+        }
+    }
+
+    fn wants_flush(&self) -> bool {
+        !self.has_begun
+    }
+
+    fn ask(
+        &self,
+        about: NameAbove<Self>,
+        question: &mut Question<'_>,
+        below: &dyn Ask<Self::Uses>,
+    ) {
+        let Some(open) = self.above.get(about) else { return };
+        question.answer::<Peer>(|_| Some(open.remote_participant()));
+        if let Some(hop) = open.hop {
+            ask_behind_header::<M, _>(open.template.length(), hop, question, below);
+        }
+    }
+}

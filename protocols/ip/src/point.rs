@@ -1,0 +1,278 @@
+//! A link without addresses: what is sent to any neighbour goes to the one at its other end. It
+//! stands between [`Ip`](crate::Ip) and a device whose frames are packets: TUN, a tunnel.
+//!
+//! What arrives is delivered on one association of each version of IP: the one that the first
+//! listener of that version awaits.
+
+use stackwright_contract::ask::{Ask, FrameTime, Longest, Question};
+use stackwright_contract::services::{Batch, Datagrams};
+use stackwright_contract::services::{
+    Credit, DatagramsIndication, DatagramsRequest, Ended, Frames, FramesIndication, FramesRequest,
+    MessageProperties,
+};
+use stackwright_contract::{
+    Address, Arrivals, Batches, Context, Duration, Facts, Handle, IndicationTo, NameAbove, Outlet,
+    Participant, PathLimits, Protocol, RequestTo,
+};
+use stackwright_wire::{Leaf, Message};
+
+use crate::credit::{Gate, Owed, ROOM, Waiting};
+use crate::head::PACKET_MOST;
+
+const NAME: &str = "point";
+
+/// The port of a device that has one.
+const PORT: u8 = 0;
+
+/// The protocol.
+pub struct Point<M: Message> {
+    /// Listeners by their own address.
+    names: Arrivals<Participant, End>,
+    /// Where packets of IPv4, and of IPv6, are delivered.
+    arrivals: [Option<Handle>; 2],
+    is_up: bool,
+    path: PathLimits,
+    gate: Gate<M>,
+    handled: Owed,
+}
+
+/// An association.
+struct End {
+    remote: Participant,
+    /// Upward.
+    up: Credit,
+    /// Downward, of what has left.
+    owed: Owed,
+}
+
+impl<M: Message> Default for Point<M> {
+    fn default() -> Self {
+        Point {
+            names: Arrivals::new(),
+            arrivals: [None; 2],
+            is_up: false,
+            path: PathLimits::of_longest(PACKET_MOST),
+            gate: Gate::default(),
+            handled: Owed::default(),
+        }
+    }
+}
+
+/// Returns the place of a version of IP.
+fn version(own: Participant) -> Option<usize> {
+    match own.address {
+        Address::InternetProtocol { host, .. } => Some(usize::from(host.is_ipv6())),
+        _ => None,
+    }
+}
+
+impl<M: Message> Point<M> {
+    fn is_ready(&self) -> bool {
+        self.is_up && (self.gate.is_open() || self.arrivals != [None; 2])
+    }
+
+    /// Lets what arrives have its associations, where names wait for them.
+    fn arrive(&mut self, out: &mut dyn Outlet<Self>) {
+        for place in 0..2 {
+            if self.arrivals[place].is_some() {
+                continue;
+            }
+            let waits = |(listener, own): &(Handle, &Participant)| {
+                version(**own) == Some(place) && self.names.awaited(*listener) > 0
+            };
+            let listener = self.names.listeners().find(waits).map(|(name, own)| (name, *own));
+            let Some((listener, local)) = listener else { continue };
+            let Some((association, credit)) = self.names.arrive(listener) else { continue };
+            self.arrivals[place] = Some(association);
+            self.open(association, local, Participant::OTHER_END, credit, out);
+        }
+    }
+
+    fn open(
+        &mut self,
+        association: Handle,
+        local: Participant,
+        remote: Participant,
+        up: Credit,
+        out: &mut dyn Outlet<Self>,
+    ) {
+        self.names.open(association, End { remote, up, owed: Owed::default() });
+        let (credit, path) = (ROOM, self.path);
+        out.indicate(DatagramsIndication::Opened { association, local, remote, credit, path });
+    }
+
+    fn end(&mut self, cx: &Context, name: Handle, why: Ended, out: &mut dyn Outlet<Self>) {
+        if !self.names.lives(name) {
+            return cx.dropped(NAME, "a word for a name that has ended");
+        }
+        for arrivals in &mut self.arrivals {
+            arrivals.take_if(|arrivals| *arrivals == name);
+        }
+        self.names.end(name, why).for_each(|word| out.indicate(word));
+    }
+
+    #[inline(always)]
+    fn send(&mut self, cx: &Context, name: Handle, packets: Batch<M>, out: &mut impl Outlet<Self>) {
+        let Some(end) = self.names.get_mut(name) else {
+            return cx.dropped(NAME, "a packet for an association that has ended");
+        };
+        let credit = packets.cost();
+        if !self.gate.pass(credit) {
+            let (properties, back) = (MessageProperties::default(), Some((name, credit)));
+            self.gate.wait(Waiting { packets, properties, back });
+            return;
+        }
+        out.request(FramesRequest::Send { port: PORT, batch: packets, mark: None });
+        if let Some(credit) = end.owed.add(credit) {
+            out.indicate(DatagramsIndication::Credit { association: name, credit });
+        }
+    }
+
+    #[inline(always)]
+    fn delivered(&mut self, cx: &Context, batch: Batch<M>, out: &mut impl Outlet<Self>) {
+        let cost = batch.cost();
+        let first = match batch.as_octets().leaves().next() {
+            Some(Leaf::Octets(octets)) => octets[0] >> 4,
+            _ => 0,
+        };
+        let arrivals = match first {
+            4 => self.arrivals[0],
+            6 => self.arrivals[1],
+            _ => None,
+        };
+        match arrivals.and_then(|name| self.names.get_mut(name).map(|end| (name, end))) {
+            Some((association, end)) if end.up.covers(cost) => {
+                end.up -= cost;
+                let properties = MessageProperties::default();
+                out.indicate(DatagramsIndication::Delivered { association, batch, properties });
+            }
+            Some(_) => cx.dropped(NAME, "a packet for which there is no credit"),
+            None => cx.dropped(NAME, "a packet of a version that nobody listens for"),
+        }
+        if let Some(credit) = self.handled.add(cost) {
+            out.request(FramesRequest::Credit { credit });
+        }
+    }
+
+    fn credit(&mut self, credit: Credit, out: &mut dyn Outlet<Self>) {
+        self.gate.allow(credit);
+        if self.is_up {
+            self.arrive(out);
+        }
+        while let Some(Waiting { packets, back, .. }) = self.gate.next() {
+            out.request(FramesRequest::Send { port: PORT, batch: packets, mark: None });
+            // It may have ended meanwhile.
+            if let Some((association, credit)) = back
+                && let Some(end) = self.names.get_mut(association)
+                && let Some(credit) = end.owed.add(credit)
+            {
+                out.indicate(DatagramsIndication::Credit { association, credit });
+            }
+        }
+    }
+
+    fn state(&mut self, cx: &Context, up: bool, out: &mut dyn Outlet<Self>) {
+        if up == core::mem::replace(&mut self.is_up, up) {
+            return;
+        }
+        if up {
+            self.handled = Owed::default();
+            return out.request(FramesRequest::Credit { credit: ROOM });
+        }
+        self.gate.shut();
+        loop {
+            let Some((name, _)) = self.names.iter().next() else { break };
+            self.end(cx, name, Ended::Unreachable, out);
+        }
+    }
+}
+
+impl<M: Message> Protocol for Point<M> {
+    const FACTS: Facts = Facts::named(NAME);
+    const BATCHES: Batches = Batches::ALL;
+    type Provides = Datagrams<M>;
+    type Uses = Frames<M>;
+
+    #[inline]
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match request {
+            DatagramsRequest::Send { association, batch, .. } => {
+                self.send(cx, association, batch, out);
+            }
+            DatagramsRequest::Credit { association, credit } => {
+                if let Some(end) = self.names.get_mut(association) {
+                    end.up += credit;
+                }
+            }
+            DatagramsRequest::Listen { listener, local } => {
+                self.names.listen(listener, local);
+                if version(local).is_none() {
+                    return self.end(cx, listener, Ended::Unavailable, out);
+                }
+                out.indicate(DatagramsIndication::Listening { listener, local });
+            }
+            DatagramsRequest::Await { listener, association, credit } => {
+                match self.names.expect(listener, association, credit) {
+                    Some(ended) => out.indicate(ended),
+                    None if self.is_ready() => self.arrive(out),
+                    None => {}
+                }
+            }
+            DatagramsRequest::Open { association, remote, local, credit } => {
+                let local = local.unwrap_or(Participant::OTHER_END);
+                if self.is_ready() {
+                    return self.open(association, local, remote, credit, out);
+                }
+                let why = Ended::Unreachable;
+                out.indicate(DatagramsIndication::Ended { name: association, why });
+            }
+            DatagramsRequest::Control { association, .. } => {
+                out.indicate(DatagramsIndication::unknown_command(association));
+            }
+            DatagramsRequest::Finish { .. } => {}
+            DatagramsRequest::Abort { association, .. } => {
+                self.end(cx, association, Ended::Aborted, out);
+            }
+            DatagramsRequest::Close { name } => self.end(cx, name, Ended::Finished, out),
+        }
+    }
+
+    #[inline]
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match indication {
+            FramesIndication::Delivered { port: PORT, batch } => self.delivered(cx, batch, out),
+            FramesIndication::Credit { port: PORT, credit } => self.credit(credit, out),
+            FramesIndication::State { port: PORT, up } => self.state(cx, up, out),
+            FramesIndication::Changed { port: PORT, path } => {
+                self.path = path;
+                for (association, _) in self.names.iter() {
+                    out.indicate(DatagramsIndication::Changed { association, path });
+                }
+            }
+            FramesIndication::Delivered { batch, .. } => {
+                cx.dropped(NAME, "a frame of another port");
+                out.request(FramesRequest::Credit { credit: batch.cost() });
+            }
+            _ => {} // nothing was sent there
+        }
+    }
+
+    fn ask(&self, about: NameAbove<Self>, question: &mut Question<'_>, _: &dyn Ask<Frames<M>>) {
+        let Some(end) = self.names.get(about) else { return };
+        let PathLimits { longest, frame_time, .. } = self.path;
+        question
+            .answer::<Longest>(|_| Some(longest as usize))
+            .answer::<FrameTime>(|_| Some(Duration::from_micros(frame_time.into())))
+            .answer::<stackwright_contract::ask::Peer>(|_| Some(end.remote));
+    }
+}

@@ -1,0 +1,227 @@
+//! Upward: from a packet to the association that it is for.
+
+use stackwright_base::map::Map as _;
+use stackwright_contract::services::{
+    Batch, DatagramsIndication, DatagramsRequest, Ecn, MessageProperties,
+};
+use stackwright_contract::{Context, Handle, IndicationTo, Outlet};
+use stackwright_wire::{Message, SegmentLayout};
+
+use crate::address::is_host;
+use crate::head::{Head, ICMP, ICMP6, Key, Wrong};
+use crate::interface::{Owner, owner};
+use crate::{Ip, NAME, Out};
+
+impl<M: Message> Ip<M> {
+    #[inline]
+    pub(crate) fn on_indication(
+        &mut self,
+        cx: &Context,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match indication {
+            DatagramsIndication::Delivered { association, batch, .. } => {
+                self.delivered(cx, association, batch, out);
+            }
+            DatagramsIndication::Credit { association, credit } => {
+                self.allow(association, credit, out);
+            }
+            DatagramsIndication::Opened { association, path, credit, .. } => {
+                self.opened(cx, association, path, credit, out);
+            }
+            DatagramsIndication::Listening { listener, .. } => {
+                let Some(port) = self.below.listener(listener).copied() else { return };
+                self.links[usize::from(port.interface)].use_address(port.host, true);
+                self.update(cx, port.interface, out);
+            }
+            DatagramsIndication::Changed { association, path } => {
+                self.changed(cx, association, path, out);
+            }
+            DatagramsIndication::Reported { association, what, .. } => {
+                self.reported_below(association, what, out);
+            }
+            DatagramsIndication::Ended { name, .. } => self.ended_below(cx, name, out),
+            DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Ending { .. }
+            | DatagramsIndication::Finished { .. } => {}
+        }
+    }
+
+    #[inline(always)]
+    fn delivered(
+        &mut self,
+        cx: &Context,
+        below: Handle,
+        batch: Batch<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        let Some(hop) = self.below.get_mut(below) else {
+            return cx.dropped(NAME, "a packet of an association that has ended");
+        };
+        let (interface, back) = (hop.interface, hop.handled.add(batch.cost()));
+        if batch.segment_size().is_some() {
+            self.several(cx, interface, batch, out);
+        } else {
+            self.one(cx, interface, batch.into_single(), out);
+        }
+        if let Some(credit) = back {
+            out.request(DatagramsRequest::Credit { association: below, credit });
+        }
+    }
+
+    #[inline(always)]
+    fn one(&mut self, cx: &Context, interface: u16, mut packet: M, out: &mut impl Outlet<Self>) {
+        let head = match Head::read(&mut packet) {
+            Ok(head) => head,
+            Err(wrong) => return self.wrong(cx, interface, wrong, packet, out),
+        };
+        let key = head.key();
+        // An association has a key of its own addresses: nothing more is to be checked.
+        if head.fragment.is_none()
+            && !matches!(key.protocol, ICMP | ICMP6)
+            && let Some(name) = self.table.resolve(&key)
+        {
+            return self.deliver(cx, name, &head, packet, out);
+        }
+        self.stray(cx, interface, head, packet, out);
+    }
+
+    /// Delivers the payload of a packet to an association.
+    #[inline(always)]
+    fn deliver(
+        &mut self,
+        cx: &Context,
+        association: Handle,
+        head: &Head,
+        mut packet: M,
+        out: &mut (impl Outlet<Self> + ?Sized),
+    ) {
+        packet.truncate(head.total);
+        packet.advance(head.length.into());
+        self.hand_up(cx, association, head.ecn, packet.into(), out);
+    }
+
+    #[inline(always)]
+    fn hand_up(
+        &mut self,
+        cx: &Context,
+        association: Handle,
+        ecn: u8,
+        batch: Batch<M>,
+        out: &mut (impl Outlet<Self> + ?Sized),
+    ) {
+        let Some(open) = self.above.get_mut(association) else { return };
+        let cost = batch.cost();
+        if !open.up.covers(cost) {
+            return cx.dropped(NAME, "a message for which there is no credit above");
+        }
+        open.up -= cost;
+        let properties =
+            MessageProperties { ecn: Ecn::of_bits(ecn), ..MessageProperties::default() };
+        out.indicate(DatagramsIndication::Delivered { association, batch, properties });
+    }
+
+    /// Handles packets that came together: those of one association stay together.
+    #[inline(never)]
+    fn several(
+        &mut self,
+        cx: &Context,
+        interface: u16,
+        batch: Batch<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        if let Some((association, head)) = self.alike(&batch) {
+            let (size, header) = (batch.longest(), usize::from(head.length));
+            let mut octets = batch.into_octets();
+            octets.drop_gaps(&SegmentLayout::new(size, header));
+            let batch = Batch::new(octets, size - header);
+            return self.hand_up(cx, association, head.ecn, batch, out);
+        }
+        for packet in batch {
+            self.one(cx, interface, packet, out);
+        }
+    }
+
+    /// Returns the association for which all of these packets are, if they differ in their payload
+    /// only, and the header of the first.
+    fn alike(&self, batch: &Batch<M>) -> Option<(Handle, Head)> {
+        let (mut left, size) = (batch.octets(), batch.longest());
+        let mut first: Option<Head> = None;
+        for mut pieces in batch.pieces() {
+            let octets = left.min(size);
+            left -= octets;
+            let head = Head::of_front(pieces.next()?, octets)?;
+            let same = |first: Head| {
+                (first.key(), first.length, first.ecn) == (head.key(), head.length, head.ecn)
+            };
+            let is_plain = head.fragment.is_none()
+                && head.total == octets
+                && head.total > head.length.into()
+                && !matches!(head.protocol, ICMP | ICMP6);
+            if !is_plain || !first.is_none_or(same) {
+                return None;
+            }
+            first = first.or(Some(head));
+        }
+        let head = first?;
+        Some((self.table.resolve(&head.key())?, head))
+    }
+
+    /// Drops a packet whose header is wrong.
+    #[cold]
+    fn wrong(&mut self, cx: &Context, _by: u16, wrong: Wrong, _packet: M, _out: Out<'_, M>) {
+        match wrong {
+            Wrong::Dropped(reason) | Wrong::Problem { reason, .. } => cx.dropped(NAME, reason),
+        }
+    }
+
+    /// Handles what is for no association, is a fragment, or ICMP.
+    #[inline(never)]
+    fn stray(&mut self, cx: &Context, interface: u16, head: Head, mut packet: M, out: Out<'_, M>) {
+        if !is_host(head.source) {
+            return cx.dropped(NAME, "a packet whose source is no host");
+        }
+        packet.truncate(head.total);
+        match owner(&self.links, interface, head.destination) {
+            Owner::Own | Owner::Several => {}
+            Owner::Other => return cx.dropped(NAME, "a packet for another host"),
+        }
+        if head.fragment.is_some() {
+            return cx.dropped(NAME, "a fragment");
+        }
+        self.whole(cx, interface, head, packet, out);
+    }
+
+    /// Handles a whole packet for this host.
+    fn whole(&mut self, cx: &Context, interface: u16, head: Head, mut packet: M, out: Out<'_, M>) {
+        let key @ Key { protocol, .. } = head.key();
+        let version = if head.source.is_ipv4() { ICMP } else { ICMP6 };
+        if protocol == version {
+            packet.advance(head.length.into());
+            return self.icmp(cx, interface, head, packet, out);
+        }
+        let name = match self.table.resolve(&key) {
+            Some(name) => Some(name),
+            None => match self.arrive(cx, key, out) {
+                Ok(name) => name,
+                Err(_) => return cx.dropped(NAME, "a packet of a protocol that is not here"),
+            },
+        };
+        if let Some(name) = name {
+            self.deliver(cx, name, &head, packet, out);
+        }
+    }
+
+    /// Delivers an ICMP message to those that listen for them.
+    pub(crate) fn hand_icmp(&mut self, cx: &Context, head: &Head, message: M, out: Out<'_, M>) {
+        let name = match self.table.resolve(&head.key()) {
+            Some(name) => Some(name),
+            None => self.arrive(cx, head.key(), out).unwrap_or_default(),
+        };
+        match name {
+            Some(name) => self.hand_up(cx, name, head.ecn, message.into(), out),
+            None => cx.dropped(NAME, "an ICMP message that nobody awaits"),
+        }
+    }
+}

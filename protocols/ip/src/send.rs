@@ -1,0 +1,198 @@
+//! Downward: a header before each message, and the way to the next hop.
+
+use stackwright_contract::services::{Batch, DatagramsIndication, MessageProperties};
+use stackwright_contract::{Context, Handle, Outlet, PathLimits, Trouble};
+use stackwright_wire::Message;
+
+use crate::credit::Back;
+use crate::head::{Head, Template};
+use crate::hops::HopKind;
+use crate::{Ip, NAME, Out};
+
+/// Free octets before packets that are copied, for the headers of links.
+const HEADROOM: usize = 64;
+/// Blocks of copied packets that may be on their way down.
+pub(crate) const LENT_MOST: usize = 16;
+/// The octets of a block: a batch of 64 KiB with the headers of short packets.
+pub(crate) const BLOCK: usize = 80 << 10;
+
+impl<M: Message> Ip<M> {
+    #[inline(always)]
+    pub(crate) fn send(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        batch: Batch<M>,
+        properties: MessageProperties,
+        out: &mut impl Outlet<Self>,
+    ) {
+        let Some(open) = self.above.get_mut(name).filter(|open| open.is_open) else {
+            return cx.dropped(NAME, "a message for an association that is not open");
+        };
+        let back = Some((name, batch.cost()));
+        let (template, ecn, most) = (open.template, properties.ecn.bits(), open.longest);
+        let Some(hop) =
+            open.hop.filter(|_| batch.segment_size().is_none() && batch.octets() <= most)
+        else {
+            return self.send_any(cx, name, batch, properties, back, out);
+        };
+        let mut message = batch.into_single();
+        open.note_front(&mut message);
+        template.push(&mut message, ecn);
+        self.pass(cx, hop, message.into(), properties, back, out);
+    }
+
+    /// Sends what is not one message that fits into a packet.
+    #[inline(never)]
+    fn send_any(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        batch: Batch<M>,
+        properties: MessageProperties,
+        back: Back,
+        out: Out<'_, M>,
+    ) {
+        let Some(open) = self.above.get(name) else { return };
+        let (template, most) = (open.template, open.longest);
+        let (interface, next_hop, hop) = (open.interface, open.next_hop, open.hop);
+        let hop = match hop.filter(|hop| self.below.get(*hop).is_some()) {
+            Some(hop) => hop,
+            None if self.links[usize::from(interface)].path(next_hop).is_none() => {
+                cx.dropped(NAME, "a message for an interface that is down");
+                return self.give_back(back, out);
+            }
+            None => {
+                let hop = self.hop(interface, next_hop, out);
+                self.use_hop(hop);
+                self.above.get_mut(name).into_iter().for_each(|open| open.hop = Some(hop));
+                hop
+            }
+        };
+        if batch.longest() > most {
+            cx.dropped(NAME, "a message longer than the path takes");
+            return self.give_back(back, out);
+        }
+        let ecn = properties.ecn.bits();
+        match self.headed(&template, ecn, batch) {
+            Ok(packets) => self.pass(cx, hop, packets, properties, back, out),
+            Err(batch) => {
+                let (mut messages, mut back) = (batch.into_iter(), back);
+                while let Some(mut message) = messages.next() {
+                    template.push(&mut message, ecn);
+                    // The credit comes back with the last.
+                    let back = if messages.len() == 0 { back.take() } else { None };
+                    self.pass(cx, hop, message.into(), properties, back, out);
+                }
+            }
+        }
+    }
+
+    /// Returns a batch of messages with a header before each: in the gap before it, where there is
+    /// one, else copied. Returns the messages where neither can be done.
+    fn headed(
+        &mut self,
+        template: &Template,
+        ecn: u8,
+        batch: Batch<M>,
+    ) -> Result<Batch<M>, Batch<M>> {
+        let (size, count, octets) = (batch.longest(), batch.count(), batch.octets());
+        let header = template.length();
+        if count == 1 {
+            let mut message = batch.into_single();
+            template.push(&mut message, ecn);
+            return Ok(message.into());
+        }
+        let first = template.header(ecn, size, true);
+        if octets == size * count {
+            let mut all = batch.into_octets();
+            if all.push_each(size, &first[..header]) {
+                return Ok(Batch::new(all, size + header));
+            }
+            return self.copied(template, ecn, Batch::new(all, size));
+        }
+        self.copied(template, ecn, batch)
+    }
+
+    /// Copies messages behind their headers into one block.
+    fn copied(
+        &mut self,
+        template: &Template,
+        ecn: u8,
+        batch: Batch<M>,
+    ) -> Result<Batch<M>, Batch<M>> {
+        let (size, header) = (batch.longest(), template.length());
+        let end = HEADROOM + batch.octets() + batch.count() * header;
+        let may = self.pool.regain(&mut self.lent) || self.lent.len() < LENT_MOST;
+        if end > self.pool.block() || !may {
+            return Err(batch);
+        }
+        let mut block = self.pool.take();
+        let (mut at, mut left) = (HEADROOM, batch.octets());
+        for pieces in batch.pieces() {
+            let octets = left.min(size);
+            left -= octets;
+            let front = template.header(ecn, octets, true);
+            block[at..at + header].copy_from_slice(&front[..header]);
+            at += header;
+            for piece in pieces {
+                block[at..at + piece.len()].copy_from_slice(piece);
+                at += piece.len();
+            }
+        }
+        stackwright_wire::count_copied(batch.octets());
+        let packets = M::from_block(block, HEADROOM, end);
+        if M::SHARES {
+            self.lent.push(packets.share());
+        }
+        Ok(Batch::new(packets, size + header))
+    }
+
+    /// Sends a packet of this host's own: an answer. Returns whether a route leads there.
+    pub(crate) fn answer(&mut self, cx: &Context, head: &Head, mut payload: M, out: Out<'_, M>) {
+        let Some((interface, next_hop)) = self.routes.resolve(head.destination) else {
+            return cx.dropped(NAME, "an answer that no route leads back");
+        };
+        let Some(path) = self.links[usize::from(interface)].path(next_hop) else {
+            return cx.dropped(NAME, "an answer by an interface that is down");
+        };
+        let hop = self.hop(interface, next_hop, out);
+        head.push(&mut payload);
+        if payload.len() > path.longest as usize {
+            return cx.dropped(NAME, "an answer longer than the path takes");
+        }
+        self.pass(cx, hop, payload.into(), MessageProperties::default(), None, out);
+    }
+
+    /// The limits of a link have changed.
+    pub(crate) fn changed(
+        &mut self,
+        cx: &Context,
+        below: Handle,
+        path: PathLimits,
+        out: Out<'_, M>,
+    ) {
+        let Some(hop) = self.below.get(below) else { return };
+        let (interface, HopKind::Arrivals(listener)) = (hop.interface, hop.kind) else { return };
+        let Some(port) = self.below.listener(listener).copied() else { return };
+        self.set_path(cx, interface, port.host, Some(path), out);
+    }
+
+    /// A neighbour does not answer: all that send by it are told.
+    pub(crate) fn reported_below(&mut self, below: Handle, what: Trouble, out: Out<'_, M>) {
+        let told = self.above.iter().filter(|(_, open)| open.hop == Some(below));
+        for (association, open) in told {
+            let (by, quoted) = (open.local_participant(), open.front);
+            out.indicate(DatagramsIndication::Reported { association, by, what, quoted });
+        }
+    }
+}
+
+impl Template {
+    /// Pushes the header before a message, which fits into a packet.
+    #[inline(always)]
+    pub(crate) fn push(&self, message: &mut impl Message, ecn: u8) {
+        let header = self.header(ecn, message.len(), true);
+        message.push_front(self.length()).copy_from_slice(&header[..self.length()]);
+    }
+}
