@@ -29,6 +29,7 @@ use stackwright::ftp::{Client, Server, client};
 use stackwright::kiss::{Hub, HubConfig, LONGEST_MOST, PORTS_MOST};
 use stackwright::proxy::{self, Proxy};
 use stackwright::tls::{ExpectedServer, Tls};
+use stackwright::udp;
 use stackwright::wire::Pool;
 use stackwright::xtp::services::{
     AcknowledgedDatagram, BulkData, Connection, IsochronousStream, Stream, Transaction,
@@ -206,7 +207,7 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
         ("kiss hub", purpose("kiss hub"), HUB, make_hub),
         ("line", "a serial line, a pseudo terminal, or TCP to a device", LINE, make_line),
         ("tcp", "the operating system's TCP", &[], make_tcp),
-        ("udp", "the operating system's UDP", &[], make_udp),
+        ("udp", "the operating system's UDP; over `ip`, ours", &[], make_udp),
         ("disk", "files below a folder of this machine", DISK, make_disk),
         (Stream::NAME, purpose(Stream::NAME), xtp::PARAMETERS, xtp::make::<Stream>),
         (
@@ -424,7 +425,12 @@ fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     Ok(if setting.wishes.splicing { tcp.splicing() } else { tcp }.boxed())
 }
 
+/// Over IP it is ours; over nothing, the operating system's.
 fn make_udp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    if table.is_over_others() {
+        let made = (udp::described::<Message>().make)(table, fastrand::u64(..));
+        return Ok(Box::new(Erased(made.map_err(|unfit| table.unfit(&unfit))?)));
+    }
     let lane = lane(table)?;
     let Some(setting) = setting else { return shown::<Udp<Message>>() };
     let registry = setting.driver.registry();

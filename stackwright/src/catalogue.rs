@@ -159,6 +159,9 @@ catalogue! {
         .with_syntax(stackwright_tailored::SYNTAX)
         .at_port(stackwright_tailored::PORT),
     stackwright_tls::Tls<M>: "secure streams over streams, from the start or from a command on",
+    stackwright_udp::Udp<M>: "datagrams between ports, over IP"
+        .with_syntax(&[Step::Header(Layout::of::<stackwright_wire::internet::Udp>())])
+        => stackwright_udp::described,
     stackwright_xtp::Layer<M, Stream>:
         "reliable streams of octets, without congestion control"
         .with_syntax(stackwright_xtp::SYNTAX)

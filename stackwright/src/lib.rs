@@ -8,7 +8,7 @@
 //! | [`base`] | generated bases: what every protocol with associations needs |
 //! | [`wire`] | messages, headers, checks |
 //! | [`transport`], [`policies`] | a transport with slots, and what fits them |
-//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`framed`], [`ftp`], [`copy`], [`jis`], [`kiss`], [`ordered`], [`proxy`], [`stop_and_wait`], [`tailored`], [`tls`], [`xtp`] | protocols |
+//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`framed`], [`ftp`], [`copy`], [`jis`], [`kiss`], [`ordered`], [`proxy`], [`stop_and_wait`], [`tailored`], [`tls`], [`udp`], [`xtp`] | protocols |
 //! | [`catalogue`] | the protocols there are, with their facts |
 //! | `channel` | with the feature `channel`: a radio channel without radios |
 //! | `drivers`, `endpoint`, `stacks` | with the feature `endpoint`: running a stack on the kernel's sockets; with the feature `tokio`, its calls are awaited |
@@ -42,5 +42,6 @@ pub use stackwright_stop_and_wait as stop_and_wait;
 pub use stackwright_tailored as tailored;
 pub use stackwright_tls as tls;
 pub use stackwright_transport as transport;
+pub use stackwright_udp as udp;
 pub use stackwright_wire as wire;
 pub use stackwright_xtp as xtp;
