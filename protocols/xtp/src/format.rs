@@ -142,7 +142,7 @@ pub(crate) fn place(peer: Participant) -> SocketAddr {
 /// Returns the octets that the check of a packet covers.
 pub(crate) fn check(header: &XtpPacket, octets: usize) -> CheckAt {
     let end = if header.options.has(XtpOptions::NOCHECK) { XtpPacket::LENGTH } else { octets };
-    CheckAt { field: CHECK, covers: 0..end }
+    CheckAt::new(CHECK, 0..end)
 }
 
 impl<M: Message> Front<M> for XtpPacket {

@@ -226,7 +226,7 @@ impl<M: Message> Format<M> for Xtp36r<M> {
         let options = Packet36r::decode(front).ok()?.options;
         let header_alone = options.has(XtpOptions::NOCHECK);
         let end = if header_alone { Packet36r::LENGTH } else { octets };
-        Some(CheckAt { field: CHECK, covers: 0..end })
+        Some(CheckAt::new(CHECK, 0..end))
     }
 
     fn decode(

@@ -28,13 +28,22 @@ use super::delayed_ack::DelayedAck;
 pub struct AckRanges {
     delay: DelayedAck,
     newest: u64,
+    /// The octets of a segment, where a unit may be several that arrived as one.
+    segment: usize,
 }
 
 impl AckRanges {
     /// Creates the policy, with a delayed ACK: every `n`-th unit, at the latest `delay` nanoseconds
     /// after the first.
     pub const fn new(n: u32, delay: Nanoseconds) -> Self {
-        AckRanges { delay: DelayedAck::new(n, delay), newest: 0 }
+        AckRanges { delay: DelayedAck::new(n, delay), newest: 0, segment: usize::MAX }
+    }
+
+    /// Counts a unit of several times `octets` octets as so many: segments that were coalesced
+    /// before they came here.
+    #[must_use]
+    pub const fn in_segments(self, octets: usize) -> Self {
+        AckRanges { segment: octets, ..self }
     }
 }
 
@@ -43,10 +52,11 @@ impl Acknowledgement for AckRanges {
         &mut self,
         view: &View,
         unit: &UnitHeader,
-        _octets: usize,
+        octets: usize,
         _gap: Option<Range<u64>>,
     ) {
-        self.delay.on_received(view, unit);
+        let segments = if octets > self.segment { octets.div_ceil(self.segment) } else { 1 };
+        self.delay.on_several(view, unit, unit.count.max(segments as u32));
         self.newest = unit.span.end - 1;
     }
 

@@ -87,7 +87,12 @@ impl DelayedAck {
     }
 
     pub(super) fn on_received(&mut self, view: &View, unit: &UnitHeader) {
-        self.units = self.units.saturating_add(unit.count);
+        self.on_several(view, unit, unit.count);
+    }
+
+    /// Records a unit that counts as `units`.
+    pub(super) fn on_several(&mut self, view: &View, unit: &UnitHeader, units: u32) {
+        self.units = self.units.saturating_add(units);
         let is_odd = unit.span.start != view.received_upto;
         self.spacing.on_received(view, unit.span.end <= view.received_upto);
         let at = if is_odd {

@@ -20,11 +20,19 @@ pub(super) struct Halves {
     their_end: Option<u64>,
     /// Whether the peer takes no more.
     they_stop: bool,
+    /// Whether the peer is not told that we take no more.
+    untold: bool,
 }
 
 impl Halves {
-    pub(super) const OPEN: Self =
-        Halves { finishing: false, stopping: false, said: None, their_end: None, they_stop: false };
+    pub(super) const OPEN: Self = Halves {
+        finishing: false,
+        stopping: false,
+        said: None,
+        their_end: None,
+        they_stop: false,
+        untold: false,
+    };
 
     pub(super) fn finish(&mut self) {
         self.finishing = true;
@@ -34,6 +42,11 @@ impl Halves {
         self.stopping = true;
         // The peer does not know that yet: `FINISH` leaves again at once.
         self.said = self.said.map(|(_, tries)| (Instant::START, tries));
+    }
+
+    /// Records that we take no more, where the peer is not told.
+    pub(super) fn take_no_more(&mut self) {
+        (self.stopping, self.untold) = (true, true);
     }
 
     pub(super) fn on_heard(&mut self, tidings: &PacketInfo) {
@@ -93,6 +106,6 @@ impl Halves {
     /// Returns whether the peer knows all that we have to tell of our half. That we take no more is
     /// answered only by an end.
     const fn is_answered(&self) -> bool {
-        self.they_stop && !self.stopping
+        self.they_stop && (!self.stopping || self.untold)
     }
 }

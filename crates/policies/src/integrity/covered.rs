@@ -30,7 +30,7 @@ pub(super) fn each<M: Message>(
 /// the check that the packet has; `None` where the packet is too short.
 pub(super) fn each_and_check<const N: usize, M: Message>(
     packet: &M,
-    CheckAt { field, covers }: CheckAt,
+    CheckAt { field, covers, .. }: CheckAt,
     mut take: impl FnMut(&[u8]),
 ) -> Option<[u8; N]> {
     let (mut check, mut filled) = ([0; N], 0);

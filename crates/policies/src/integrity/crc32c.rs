@@ -33,7 +33,7 @@ impl<M: Message> Integrity<M> for Crc32c {
     }
 
     fn seal(&self, header: &mut [u8], body: Option<&M>, at: Option<CheckAt>) {
-        let Some(CheckAt { field, covers }) = at else { return };
+        let Some(CheckAt { field, covers, .. }) = at else { return };
         header[field..field + LENGTH].fill(0);
         let mut check = check::Crc32c::new();
         each_of(header, body, covers, |octets| check.add(octets));

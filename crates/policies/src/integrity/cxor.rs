@@ -33,7 +33,7 @@ impl<M: Message> Integrity<M> for Cxor {
     }
 
     fn seal(&self, header: &mut [u8], body: Option<&M>, at: Option<CheckAt>) {
-        let Some(CheckAt { field, covers }) = at else { return };
+        let Some(CheckAt { field, covers, .. }) = at else { return };
         header[field..field + LENGTH].fill(0);
         let mut check = check::Cxor::new();
         each_of(header, body, covers, |octets| check.add(octets));
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_check_is_in_the_packet_with_its_most_significant_octet_first() {
-        let at = || Some(CheckAt { field: 2, covers: 0..13 });
+        let at = || Some(CheckAt::new(2, 0..13));
         let mut packet = *b"..\0\0\0\0..a body";
         let body = SingleBuffer::with_headroom(0, &packet[8..]);
         let check = check::Cxor::of(&packet[..13]);

@@ -38,19 +38,28 @@ impl Internet {
         before.add(octets);
         Internet { before }
     }
+
+    /// Returns the sum that stands before the octets of a packet.
+    fn with(&self, plus: u16) -> check::Internet {
+        let mut sum = self.before;
+        if plus != 0 {
+            sum.add(&plus.to_be_bytes());
+        }
+        sum
+    }
 }
 
 impl<M: Message> Integrity<M> for Internet {
     fn verify(&self, packet: &M, at: Option<CheckAt>) -> Result<(), Dropped> {
-        let mut sum = self.before;
+        let mut sum = self.with(at.as_ref().map_or(0, |at| at.plus));
         let whole = at.is_some_and(|at| each(packet, at.covers, |octets| sum.add(octets)));
         if whole && sum.value() == 0 { Ok(()) } else { Err(Dropped::Corrupt) }
     }
 
     fn seal(&self, header: &mut [u8], body: Option<&M>, at: Option<CheckAt>) {
-        let Some(CheckAt { field, covers }) = at else { return };
+        let Some(CheckAt { field, covers, plus, .. }) = at else { return };
         header[field..field + 2].fill(0);
-        let mut sum = self.before;
+        let mut sum = self.with(plus);
         each_of(header, body, covers, |octets| sum.add(octets));
         header[field..field + 2].copy_from_slice(&sum.value().to_be_bytes());
     }

@@ -11,6 +11,7 @@
 
 use alloc::vec::Vec;
 
+use stackwright_contract::Instant;
 use stackwright_contract::services::{Batch, Credit};
 use stackwright_wire::{Message, Pool};
 
@@ -118,10 +119,19 @@ impl<C: Configuration> Association<C> {
         <C::Message as Message>::SHARES
             && slots.format.runs(view.sent_upto, view.sent_upto)
             && slots.recovery.keeps()
-            && slots.acknowledgement.deadline() > view.now
+            && !self.owes_report(view)
             && slots.connection.signals(view, Occasion::Nothing) == Signals::NONE
             && !slots.connection.due(view)
             && !self.has_ended(view)
+    }
+
+    /// Returns whether a report is to leave now, or with the next packet.
+    #[inline]
+    fn owes_report(&self, view: &View) -> bool {
+        match self.slots.acknowledgement.deadline() {
+            Instant::END => false,
+            deadline => deadline <= view.now || self.slots.format.always_reports(),
+        }
     }
 
     /// Writes as many of the next packets of data as may leave. They count as sent.

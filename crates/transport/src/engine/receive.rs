@@ -78,7 +78,9 @@ impl<C: Configuration> Association<C> {
                 if stamp.valid > 0 {
                     unit.lifetime = slots.lifetime.left(&view, stamp);
                 }
-                slots.connection.admit(&view, &PacketInfo { octets, ..PacketInfo::default() })?;
+                slots
+                    .connection
+                    .admit(&view, &PacketInfo { octets, unit: true, ..PacketInfo::default() })?;
                 self.begin();
                 self.on_heard(now);
                 let up = self.accept(&mut view, &unit, packet, &memory.pool, room)?;
@@ -123,7 +125,13 @@ impl<C: Configuration> Association<C> {
         // A sender that names numbers in flight has received our packets, or guessed one in as many
         // as there are numbers.
         let reports = acknowledged > view.settled_upto;
-        let tidings = PacketInfo { signals: segment.signals, octets, reports, next: segment.next };
+        let tidings = PacketInfo {
+            signals: segment.signals,
+            octets,
+            reports,
+            next: segment.next,
+            unit: segment.unit.is_some(),
+        };
         self.slots.connection.admit(view, &tidings)?;
         self.begin();
         self.on_heard(view.now);
@@ -148,7 +156,8 @@ impl<C: Configuration> Association<C> {
             self.slots.rate.on_terms(view, terms);
         }
         if segment.reports {
-            self.on_report(view, &mut memory.heard, segment.stamp, &memory.pool);
+            let times = (segment.stamp, segment.echo);
+            self.on_report(view, &mut memory.heard, times, &memory.pool);
         }
         if let Some(rest) = segment.rest.take() {
             rest.reclaim(&memory.pool);

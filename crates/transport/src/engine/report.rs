@@ -14,7 +14,7 @@ use crate::slots::{
     Congestion as _, Format as _, Inquiry as _, Lifetime as _, Membership as _, Rate as _,
     Recovery as _, Rtt as _, Suspect, Suspects,
 };
-use crate::words::{Report, Sample, Timestamp, View};
+use crate::words::{Nanoseconds, Report, Sample, Timestamp, View};
 
 impl<C: Configuration> Association<C> {
     /// Learns what a peer reports. It may repeat its last answer in any report, and for ever: that
@@ -23,7 +23,7 @@ impl<C: Configuration> Association<C> {
         &mut self,
         view: &View,
         report: &mut Report,
-        stamp: Option<Timestamp>,
+        (stamp, echo): (Option<Timestamp>, Option<Nanoseconds>),
         pool: &Pool<C::Message>,
     ) {
         report.answers = report.answers.filter(|number| self.questions.is_open(*number));
@@ -81,6 +81,10 @@ impl<C: Configuration> Association<C> {
             if let Some(stamp) = stamp {
                 slots.lifetime.on_sample(view, took, stamp);
             }
+        } else if let Some(took) = echo.filter(|_| sum.units > 0) {
+            // Of what was sent more than once, only its timestamp tells which copy was received.
+            slots.rtt.on_sample(Sample::OfUnit(took));
+            self.opening = None;
         }
         if let Some(number) = report.answers {
             let took = self.questions.on_answer(number, view.now);

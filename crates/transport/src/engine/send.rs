@@ -110,9 +110,12 @@ impl<C: Configuration> Association<C> {
         let next = if chosen.is_some() { next.as_ref() } else { None };
         let unit = chosen.map(|last| Occasion::Unit { last, lone: self.sending.is_lone() });
         let signals = self.slots.connection.signals(&view, unit.unwrap_or(Occasion::Nothing));
+        let slots = &mut self.slots;
+        let leaves = unit.is_some() || signals != Signals::NONE;
         // A peer that is told that it is over knows by then what has arrived.
-        if signals.has(Signals::END.with(Signals::ENDED)) {
-            self.slots.acknowledgement.hurry(&view);
+        if signals.has(Signals::END.with(Signals::ENDED)) || leaves && slots.format.always_reports()
+        {
+            slots.acknowledgement.hurry(&view);
         }
         let reporting = self.reports(&view, memory);
         let slots = &mut self.slots;
@@ -368,7 +371,7 @@ impl<C: Configuration> Association<C> {
         let window = usize::try_from(slots.congestion.window().saturating_sub(view.in_flight));
         let limit = usize::try_from(slots.flow.limit(view).max(view.sent_upto) - next.start);
         let (window, limit) = (window.unwrap_or(usize::MAX), limit.unwrap_or(usize::MAX));
-        let count = next.count.min(most).min(limit);
+        let count = next.count.min(most).min(next.within(limit));
         let octets = next.pieces.octets(count);
         if !slots.connection.may_send(octets + count * slots.format.headroom()) {
             return 1;

@@ -100,6 +100,15 @@ impl Next {
         self.start..self.number(1)
     }
 
+    /// Returns how many packets have no other numbers than the next `numbers`.
+    #[inline]
+    pub(crate) fn within(&self, numbers: usize) -> usize {
+        match self.numbering {
+            Numbering::Packets => numbers,
+            Numbering::Octets => self.pieces.whole(numbers),
+        }
+    }
+
     /// Returns the first `count` packets.
     #[inline]
     pub(crate) fn first(self, count: usize) -> Self {

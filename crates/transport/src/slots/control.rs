@@ -22,6 +22,8 @@ pub struct PacketInfo {
     pub reports: bool,
     /// Its sender's number after the last.
     pub next: Option<u64>,
+    /// Whether it carries data.
+    pub unit: bool,
 }
 
 slot! {

@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use stackwright_contract::Instant;
 use stackwright_contract::services::{BatchMessages, MessageProperties};
+use stackwright_contract::{Instant, Participant, PathLimits};
 use stackwright_wire::{Header, Malformed, Message, SegmentsMut};
 
 use super::slot;
@@ -22,6 +22,18 @@ pub struct CheckAt {
     pub field: usize,
     /// The octets that it covers, the field included, which counts as zero.
     pub covers: Range<usize>,
+    /// The folded sum of what it covers besides the packet: a pseudo-header (RFC 9293 §3.1).
+    pub plus: u16,
+    /// Whether the layer below completes the check of what leaves, and has verified that of what
+    /// arrives ([`PathLimits::checks`]).
+    pub offered: bool,
+}
+
+impl CheckAt {
+    /// Returns a check that covers octets of the packet and nothing else.
+    pub const fn new(field: usize, covers: Range<usize>) -> Self {
+        CheckAt { field, covers, plus: 0, offered: false }
+    }
 }
 
 /// What the [locator](crate::Host::locate) of a protocol reads of a packet before its association
@@ -100,6 +112,13 @@ slot! {
         fn report_room(&self) -> usize;
         /// Returns whether a report names ranges, and not each number by itself.
         fn names_ranges(&self) -> bool = true;
+        /// Returns whether any packet carries the report of what was received: one that leaves for
+        /// another reason takes the place of a delayed one.
+        fn always_reports(&self) -> bool = false;
+        /// Records the hosts at both ends, which a check may cover: before anything leaves.
+        fn on_ends(&mut self, local: Participant, remote: Participant) = ();
+        /// Records what the path takes, at first and whenever it changes.
+        fn on_path(&mut self, path: PathLimits) = ();
         /// Returns where the check of a packet is; `None` if it has none.
         fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> = None;
         /// Decodes octets to words. The report is written into `report`. `front` is that of the

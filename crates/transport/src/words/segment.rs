@@ -4,7 +4,7 @@ use core::ops::{BitOr, Range};
 
 use stackwright_contract::services::Code;
 
-use super::{Cargo, Ending, Report, Terms, Unit};
+use super::{Cargo, Ending, Nanoseconds, Report, Terms, Unit};
 
 /// A set of what the two ends tell each other about the association itself; and with an end or a
 /// refusal its [code](Signals::code), in the same number, so that they are compared and combined as
@@ -202,6 +202,9 @@ pub struct Incoming<M> {
     pub settled: Option<u64>,
     /// When it was sent.
     pub stamp: Option<Timestamp>,
+    /// How long ago the packet left that it answers, as the timestamp tells that it returns (RFC
+    /// 7323 §4): which copy of a unit was received is known then.
+    pub echo: Option<Nanoseconds>,
     /// How fast its sender takes data.
     pub terms: Option<Terms>,
     /// What is left of a packet without a unit: its memory is reused.
@@ -220,6 +223,7 @@ impl<M> Incoming<M> {
             next: None,
             settled: None,
             stamp: None,
+            echo: None,
             terms: None,
             rest: None,
         }

@@ -157,7 +157,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
     }
 
     fn check(&self, _: &[u8], octets: usize) -> Option<CheckAt> {
-        (octets >= Packet::LENGTH).then_some(CheckAt { field: 0, covers: 0..octets })
+        (octets >= Packet::LENGTH).then_some(CheckAt::new(0, 0..octets))
     }
 
     fn decode(

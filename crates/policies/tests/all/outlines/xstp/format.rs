@@ -122,7 +122,7 @@ impl<M: Message> Format<M> for Sixteen<M> {
     }
 
     fn check(&self, _: &[u8], octets: usize) -> Option<CheckAt> {
-        (octets >= Packet::LENGTH).then_some(CheckAt { field: 14, covers: 0..octets })
+        (octets >= Packet::LENGTH).then_some(CheckAt::new(14, 0..octets))
     }
 
     fn decode(

@@ -33,7 +33,7 @@ impl Ports {
 }
 
 const fn check(octets: usize) -> CheckAt {
-    CheckAt { field: 14, covers: 0..octets }
+    CheckAt::new(14, 0..octets)
 }
 
 fn header(packet: &mut M) -> Result<Packet, Malformed> {

@@ -1,0 +1,150 @@
+//! The configuration of TCP.
+
+use stackwright_contract::services::Credit;
+use stackwright_policies::congestion;
+use stackwright_policies::{
+    acknowledgement, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate,
+    recovery, rtt,
+};
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
+use stackwright_transport::{Limits, Policies, Slots, configuration};
+use stackwright_wire::Message;
+
+use crate::format::TcpFormat;
+
+/// The shortest that the longest segment may be, header included: what any IPv4 host takes (RFC
+/// 9293 §3.7.1).
+pub const SEGMENT_LEAST: u16 = 556;
+
+/// The settings of TCP. The defaults of [`Config::new`] suit the Internet and local networks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The longest segment that is sent, header included, in octets: 556 … 65 515. The path may
+    /// shorten it, and the peer.
+    pub segment: u16,
+    /// The first receive window, in octets.
+    pub window: u32,
+    /// The most that it grows to where the application keeps up, in octets: up to 1 GiB. The
+    /// window scale is chosen for it.
+    pub window_most: u32,
+    /// The most that may be on its way from the application to the peer.
+    pub send: Credit,
+    /// The limits that all connections share for windows that have grown.
+    pub limits: Limits,
+    /// How many octets of segments are written one behind the other, at most, for a driver that
+    /// sends them in one system call; 0: each has memory of its own.
+    pub run: usize,
+    /// How long the first answer is waited for (RFC 6298 §2.1).
+    pub timeout_first: Nanoseconds,
+    /// The least that the retransmission timeout is longer than the round trip.
+    pub timeout_least: Nanoseconds,
+    /// How often a SYN, or its answer, is sent.
+    pub tries: u32,
+    /// After how long without an acknowledgement the peer is gone, while one is due (the user
+    /// timeout, RFC 9293 §3.8.3).
+    pub silence: Nanoseconds,
+    /// How long the peer's end is waited for when nobody reads it any more.
+    pub orphaned: Nanoseconds,
+    /// How long an acknowledgement is delayed (RFC 9293 §3.8.6.3: at most 500 ms).
+    pub delay: Nanoseconds,
+    /// Whether SACK is offered (RFC 2018).
+    pub sack: bool,
+    /// Whether timestamps are offered (RFC 7323).
+    pub timestamps: bool,
+    /// Whether the window scale is offered (RFC 7323).
+    pub scales: bool,
+    /// How long a connection that this side closed first is remembered (TIME-WAIT, RFC 9293
+    /// §3.6.1).
+    pub time_wait: Nanoseconds,
+    /// How many connections there may be that peers opened and that are not confirmed.
+    pub half_open_most: usize,
+    /// The first and the last port for connections that this side opens (RFC 6056 §3.2).
+    pub ports: (u16, u16),
+    /// Random octets, drawn anew at each start, that nobody else knows: first numbers, ports and
+    /// timestamps are made with them.
+    pub secret: [u8; 16],
+}
+
+impl Config {
+    /// Returns the defaults with this `secret`, for which there can be no default.
+    pub const fn new(secret: [u8; 16]) -> Self {
+        Config {
+            segment: 1480,
+            window: 64 << 10,
+            window_most: 4 << 20,
+            send: Credit { octets: 1 << 20, messages: usize::MAX },
+            limits: Limits { octets: 1 << 28, each: 0 },
+            run: 65_507,
+            timeout_first: SECOND,
+            timeout_least: 200 * MILLISECOND,
+            tries: 6,
+            silence: 100 * SECOND,
+            orphaned: 60 * SECOND,
+            delay: 40 * MILLISECOND,
+            sack: true,
+            timestamps: true,
+            scales: true,
+            time_wait: 60 * SECOND,
+            half_open_most: 1024,
+            ports: (49_152, 65_535),
+            secret,
+        }
+    }
+
+    /// Returns the shift of windows: the least with which the largest can be told (RFC 7323 §2.3).
+    pub(crate) const fn shift(&self) -> u8 {
+        let mut shift = 0;
+        while shift < crate::options::SHIFT_MOST && self.window_most >> shift > u16::MAX as u32 {
+            shift += 1;
+        }
+        shift
+    }
+}
+
+configuration! {
+    /// TCP as it is spoken today (RFC 9293, 7323, 2018, 6298, 8985, 9438, 9406).
+    pub Tcp<M> {
+        Format: TcpFormat<M>,
+        Ordering: ordering::Total<M>,
+        Framing: framing::OctetStream,
+        Integrity: integrity::Offered,
+        Connection: connection::ThreeWay,
+        Acknowledgement: acknowledgement::AckRanges,
+        Inquiry: inquiry::Absent,
+        Recovery: recovery::RackTlp,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::CreditWindow,
+        Congestion: congestion::Cubic,
+        Rate: rate::PacedByCongestion,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+/// Makes the policies of one connection.
+pub fn policies<M: Message>(format: TcpFormat<M>, config: &Config) -> Slots<Tcp<M>> {
+    let segment = u64::from(config.segment) - format.overhead() as u64;
+    Slots::from(Policies {
+        format,
+        ordering: ordering::Total::new(),
+        framing: framing::OctetStream,
+        integrity: integrity::Offered,
+        connection: connection::ThreeWay::new(config.timeout_first)
+            .tries(config.tries)
+            .orphaned(config.orphaned)
+            .silence(config.silence),
+        acknowledgement: acknowledgement::AckRanges::new(2, config.delay)
+            .in_segments(segment as usize),
+        inquiry: inquiry::Absent,
+        recovery: recovery::RackTlp::new(config.silence),
+        rtt: rtt::Rfc6298::new(
+            rtt::SampleSource::Units,
+            config.timeout_first,
+            config.timeout_least,
+        ),
+        flow: flow::CreditWindow::new(config.window.min(config.window_most).into())
+            .growing_to(config.window_most.into(), 1),
+        congestion: congestion::Cubic::new(segment),
+        rate: rate::PacedByCongestion::new(),
+        lifetime: lifetime::Absent,
+    })
+}

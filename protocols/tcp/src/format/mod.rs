@@ -1,0 +1,332 @@
+//! The segments of one connection.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | here | what is kept of both sides |
+//! | `receive.rs` | segments to words: the checks of RFC 9293 §3.10.7, in their order |
+//! | `send.rs` | words to segments |
+//! | `timestamps.rs` | RFC 7323: PAWS, and which copy was received |
+//!
+//! A number is 2³² more than on the wire, at least, so that none is below zero. SYN and FIN have one
+//! each there (RFC 9293 §3.4), but none in the engine, which counts octets: the SYN's is the one
+//! before the first octet, the FIN's the one behind the last.
+
+mod receive;
+mod send;
+mod timestamps;
+
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+use core::net::IpAddr;
+
+use stackwright_contract::services::MessageProperties;
+use stackwright_contract::{Address, Instant, Participant, PathLimits};
+use stackwright_transport::component;
+use stackwright_transport::path_mtu::PathMtu;
+use stackwright_transport::slots::{CheckAt, Format};
+use stackwright_transport::words::{
+    Dropped, Ending, Incoming, MILLISECOND, Numbering, Opening, Outgoing, Report, SECOND, View,
+};
+use stackwright_wire::internet::{Tcp, pseudo_header};
+use stackwright_wire::{Header, Message};
+
+use crate::config::Config;
+use crate::header::{HEADER_MOST, TcpFront};
+use crate::key::TcpKey;
+use crate::options::{BLOCKS_BESIDE_TIMESTAMPS, BLOCKS_MOST, TIMESTAMPS_LENGTH};
+use timestamps::Timestamps;
+
+/// TCP's number among the protocols of IP.
+pub(crate) const PROTOCOL: u8 = 6;
+
+/// The position of the check in a header.
+pub(crate) const CHECK: usize = 16;
+
+/// What a number is more than on the wire, at least.
+const FIRST_TURN: u64 = 1 << 32;
+
+/// The most octets of data that a peer takes that says nothing of it (RFC 9293 §3.7.1, MUST-15).
+const SEGMENT_SIZE_DEFAULT: u16 = 536;
+
+/// How long a peer may delay an acknowledgement, as most do at most.
+const PEER_DELAY: u64 = 200 * MILLISECOND;
+
+/// How many segments that may be forged are answered in a second (RFC 5961 §7). Each connection
+/// counts by itself: a count that all share tells an attacker off the path what the others receive
+/// (CVE-2016-5696).
+const CHALLENGES_MOST: u8 = 10;
+
+/// What is fixed of a connection when it begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) sack: bool,
+    pub(crate) timestamps: bool,
+    /// The shift of our windows; `None`: it is not offered.
+    pub(crate) shift: Option<u8>,
+    /// Octets of the longest segment.
+    pub(crate) segment: usize,
+}
+
+impl Terms {
+    pub(crate) fn of(config: &Config) -> Self {
+        Terms {
+            sack: config.sack,
+            timestamps: config.timestamps,
+            shift: config.scales.then(|| config.shift()),
+            segment: usize::from(config.segment),
+        }
+    }
+}
+
+/// The segments of a connection.
+#[derive(Debug)]
+pub struct TcpFormat<M> {
+    key: TcpKey,
+    /// What this side offers; what the peer does not offer is taken back when its SYN arrives.
+    terms: Terms,
+    iss: u32,
+    /// The number of the peer's first octet, once its SYN has arrived.
+    peer: Option<u64>,
+    /// Whether our SYN has left, and whether the peer has acknowledged it.
+    asked: bool,
+    is_known: bool,
+    /// By how many bits the peer's windows are shifted.
+    peer_shift: u8,
+    /// The most octets of data that the peer takes in a segment.
+    peer_takes: usize,
+    /// The largest window of the peer so far.
+    peer_window: u64,
+    times: Timestamps,
+    path: PathMtu,
+    /// The number after the last octet that left; with parts, that is before its unit counts.
+    left: u64,
+    /// The acknowledgement and the right edge of the window that left last.
+    told: u64,
+    edge: u64,
+    /// The numbers of the FINs.
+    fin_said: Option<u64>,
+    fin_heard: Option<u64>,
+    /// Whether our FIN left before the peer's arrived: then this side is the one that waits.
+    closes_first: bool,
+    /// The acknowledgement of a SYN that was not ours.
+    strange: u32,
+    /// The first number of the newest data, for SACK.
+    newest: u64,
+    challenges: Challenges,
+    /// The sum of the hosts and the protocol, and whether the layer below completes checks.
+    hosts: u16,
+    offered: bool,
+    message: PhantomData<fn() -> M>,
+}
+
+/// The answers to segments that may be forged.
+#[derive(Clone, Copy, Debug, Default)]
+struct Challenges {
+    second: u64,
+    times: u8,
+}
+
+impl Challenges {
+    /// Returns whether another one may leave now, which counts.
+    fn admits(&mut self, now: Instant) -> bool {
+        let second = now.nanoseconds() / SECOND;
+        if second != self.second {
+            *self = Challenges { second, times: 0 };
+        }
+        self.times = self.times.saturating_add(1);
+        self.times <= CHALLENGES_MOST
+    }
+}
+
+impl<M> TcpFormat<M> {
+    /// Creates the format of a connection whose first number is `iss`, and whose clock for
+    /// timestamps is `offset` milliseconds ahead.
+    pub fn new(config: &Config, key: TcpKey, iss: u32, offset: u32) -> Self {
+        let terms = Terms::of(config);
+        TcpFormat {
+            key,
+            terms,
+            iss,
+            peer: None,
+            asked: false,
+            is_known: false,
+            peer_shift: 0,
+            peer_takes: usize::from(SEGMENT_SIZE_DEFAULT),
+            peer_window: 0,
+            times: Timestamps::new(offset),
+            path: PathMtu::assuming(terms.segment, Tcp::LENGTH + overhead(&terms)),
+            left: 0,
+            told: 0,
+            edge: 0,
+            fin_said: None,
+            fin_heard: None,
+            closes_first: false,
+            strange: 0,
+            newest: 0,
+            challenges: Challenges::default(),
+            hosts: 0,
+            offered: false,
+            message: PhantomData,
+        }
+    }
+
+    /// Returns the octets of a header before data.
+    pub fn overhead(&self) -> usize {
+        Tcp::LENGTH + overhead(&self.terms)
+    }
+
+    /// Returns the first number of ours.
+    const fn first(&self) -> u64 {
+        FIRST_TURN + self.iss as u64 + 1
+    }
+
+    /// Returns the number that is expected next, the peer's FIN included (RCV.NXT).
+    fn expects(&self, view: &View) -> u64 {
+        view.received_upto + u64::from(self.fin_heard == Some(view.received_upto))
+    }
+
+    /// Returns the number after the last one that left, our FIN included (SND.NXT).
+    fn next(&self, view: &View) -> u64 {
+        view.sent_upto.max(self.left) + u64::from(self.fin_said.is_some())
+    }
+
+    /// Returns whether the peer has closed its half, and has told its last number.
+    pub(crate) const fn closes_first(&self) -> bool {
+        self.closes_first
+    }
+}
+
+/// Returns the octets of options in each segment.
+const fn overhead(terms: &Terms) -> usize {
+    if terms.timestamps { TIMESTAMPS_LENGTH } else { 0 }
+}
+
+/// Returns the host of a participant, above IP or above a transport with ports.
+pub(crate) fn host(participant: Participant) -> Option<IpAddr> {
+    match participant.address {
+        Address::Internet { host, .. } | Address::InternetProtocol { host, .. } => Some(host),
+        _ => None,
+    }
+}
+
+/// Returns the sum of hosts and protocol, to which the length of a segment is added.
+pub(crate) fn hosts_sum(local: Participant, remote: Participant) -> u16 {
+    match (host(local), host(remote)) {
+        (Some(local), Some(remote)) => pseudo_header(local, remote, PROTOCOL, 0),
+        _ => 0,
+    }
+}
+
+/// Returns the check of a segment of `octets` octets between hosts with this sum.
+pub(crate) fn check(hosts: u16, octets: usize, offered: bool) -> CheckAt {
+    let sum = u32::from(hosts) + octets as u32;
+    let plus = ((sum & 0xffff) + (sum >> 16)) as u16;
+    CheckAt { plus, offered, ..CheckAt::new(CHECK, 0..octets) }
+}
+
+impl<M: Message> Format<M> for TcpFormat<M> {
+    type Front = TcpFront;
+
+    fn numbering(&self) -> Numbering {
+        Numbering::Octets
+    }
+
+    fn first(&self) -> u64 {
+        self.first()
+    }
+
+    fn peer_first(&self) -> Option<u64> {
+        self.peer
+    }
+
+    /// Returns what the path and the peer take (RFC 6691 §2), but no more than half of the largest
+    /// window of the peer: it would wait for ever for one that is never open that far (RFC 9293
+    /// §3.8.6.2.1).
+    fn room(&self, _: usize, _: &MessageProperties) -> usize {
+        let own = self.path.packet() - Tcp::LENGTH;
+        let half = match self.peer_window as usize / 2 {
+            half if half > usize::from(SEGMENT_SIZE_DEFAULT) / 2 => half,
+            _ => usize::MAX,
+        };
+        let room = own.min(self.peer_takes) - overhead(&self.terms);
+        room.min(half)
+    }
+
+    fn opened(&self, _: Instant, opening: Opening) -> Opening {
+        Opening { peer_delay: Some(PEER_DELAY), ..opening }
+    }
+
+    fn headroom(&self) -> usize {
+        HEADER_MOST
+    }
+
+    fn report_room(&self) -> usize {
+        match self.terms.timestamps {
+            true => BLOCKS_BESIDE_TIMESTAMPS,
+            false => BLOCKS_MOST,
+        }
+    }
+
+    fn always_reports(&self) -> bool {
+        true
+    }
+
+    fn on_ends(&mut self, local: Participant, remote: Participant) {
+        self.hosts = hosts_sum(local, remote);
+    }
+
+    fn on_path(&mut self, path: PathLimits) {
+        self.offered = path.checks;
+        let least = usize::from(crate::config::SEGMENT_LEAST);
+        self.path.set_most(self.terms.segment.min((path.longest as usize).max(least)));
+    }
+
+    fn check(&self, _: &[u8], octets: usize) -> Option<CheckAt> {
+        Some(check(self.hosts, octets, self.offered))
+    }
+
+    fn decode(
+        &mut self,
+        view: &View,
+        front: Option<&TcpFront>,
+        packet: M,
+        report: &mut Report,
+    ) -> Result<Incoming<M>, Dropped> {
+        self.read(view, front, packet, report)
+    }
+
+    fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
+        self.write(view, say, octets);
+    }
+
+    fn farewell(&self, view: &View, why: Ending, into: &mut Vec<u8>) -> bool {
+        // Whoever closes last has heard the acknowledgement of its FIN, and nothing is left to say.
+        let waits = why == Ending::Finished && self.closes_first();
+        if waits {
+            self.write_last(view, into);
+        }
+        waits
+    }
+
+    fn runs(&self, number: u64, sent_upto: u64) -> bool {
+        self.is_known && self.path.runs(number, sent_upto)
+    }
+
+    fn on_repeated(&mut self, view: &View, number: u64, octets: usize) {
+        self.path.on_repeated(view, number, octets);
+    }
+
+    #[inline]
+    fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
+        self.path.on_acknowledged(longest, in_parts);
+    }
+}
+
+component! {
+    <M> TcpFormat<M>: "format of TCP", "writes segments",
+    gives: Property::SPANS
+        .and(Property::CREDIT)
+        .and(Property::SIGNALS)
+        .and(Property::CHECK_FIELD)
+        .and(Property::COUNTS_OCTETS),
+}

@@ -1,0 +1,108 @@
+//! Two ends on a path that loses nothing.
+
+use stackwright_tcp::Config;
+use stackwright_transport::words::{Ending, Phase};
+
+use crate::scene::{Scene, octets};
+
+const OVER: Phase = Phase::Ended(Ending::Finished);
+
+/// 16 MB there and as much back, with every setting that changes the wire.
+#[test]
+fn what_is_sent_arrives_both_ways_whatever_was_negotiated() {
+    let sent = octets(16 << 20);
+    for setting in 0..8 {
+        let config = |side: u8| Config {
+            sack: setting & 1 > 0 || side == 0,
+            timestamps: setting & 2 > 0 || side == 1,
+            scales: setting & 4 > 0 || side == 0,
+            ..Config::new([side; 16])
+        };
+        let mut scene = Scene::opened([config(0), config(1)]);
+        let (mut said, most) = ([0; 2], if setting == 7 { sent.len() } else { 1 << 20 });
+        for _ in 0..100_000 {
+            for side in [0, 1] {
+                let waits = scene.ends[side].association.sending().waiting_octets();
+                let upto = (said[side] + 64_000).min(most);
+                if waits < 64_000 && said[side] < upto {
+                    scene.send(side, &sent[said[side]..upto]);
+                    said[side] = upto;
+                }
+            }
+            if scene.ends.iter().all(|end| end.heard.len() == most) {
+                break;
+            }
+            scene.step();
+        }
+        for end in &scene.ends {
+            assert!(end.heard == sent[..most], "setting {setting}: {}", end.heard.len());
+            let counts = end.association.counts();
+            assert_eq!((counts.retransmitted, counts.timeouts), (0, 0), "setting {setting}");
+        }
+        assert_eq!(scene.longest, 1480);
+        if setting == 7 {
+            let least = 2 * most.div_ceil(1448);
+            assert!(scene.segments < least * 3 / 2, "{} of {least}", scene.segments);
+        }
+    }
+}
+
+/// RFC 9293 §3.6: one half is closed, and the other goes on.
+#[test]
+fn a_half_that_is_closed_leaves_the_other_open() {
+    let mut scene = Scene::opened([Config::new([0; 16]), Config::new([1; 16])]);
+    scene.send(0, b"a question");
+    scene.ends[0].association.finish();
+    scene.until(1, |scene| scene.ends[1].association.heard_all(scene.now));
+    assert_eq!((scene.phase(0), scene.phase(1)), (Phase::Open, Phase::Open));
+    scene.send(1, &octets(100_000));
+    scene.until(9, |scene| scene.ends[0].heard.len() == 100_000);
+    scene.ends[1].association.finish();
+    scene.until(1, |scene| [scene.phase(0), scene.phase(1)] == [OVER; 2]);
+    assert_eq!(scene.ends[1].heard, b"a question");
+}
+
+/// §3.6, figure 13.
+#[test]
+fn both_may_close_at_once() {
+    let mut scene = Scene::opened([Config::new([0; 16]), Config::new([1; 16])]);
+    for side in [0, 1] {
+        scene.send(side, &octets(5000));
+        scene.ends[side].association.finish();
+    }
+    scene.until(1, |scene| [scene.phase(0), scene.phase(1)] == [OVER; 2]);
+    assert!(scene.ends.iter().all(|end| end.heard == octets(5000)));
+}
+
+/// §3.5, figure 8.
+#[test]
+fn both_may_open_at_once() {
+    let mut scene = Scene::usual();
+    for side in [0, 1] {
+        let now = scene.now;
+        scene.ends[side].association.open(now);
+    }
+    scene.until(1, |scene| [scene.phase(0), scene.phase(1)] == [Phase::Open; 2]);
+    scene.step();
+    assert_eq!(scene.segments, 6, "SYN, SYN and ACK, ACK, of both");
+    for side in [0, 1] {
+        scene.send(side, &octets(100_000));
+        scene.ends[side].association.finish();
+    }
+    scene.until(9, |scene| [scene.phase(0), scene.phase(1)] == [OVER; 2]);
+    assert!(scene.ends.iter().all(|end| end.heard == octets(100_000)));
+}
+
+/// RFC 9293 §3.8.6.1.
+#[test]
+fn a_window_that_was_shut_is_tried_and_opens() {
+    let mut scene = Scene::opened([Config::new([0; 16]), Config::new([1; 16])]);
+    scene.ends[1].reads = false;
+    scene.send(0, &octets(1 << 20));
+    (0..20_000).for_each(|_| scene.step());
+    assert_eq!((scene.phase(0), scene.phase(1)), (Phase::Open, Phase::Open));
+    assert!(scene.segments < 1000, "{} segments", scene.segments);
+    scene.ends[1].reads = true;
+    scene.until(90, |scene| scene.ends[1].heard.len() == 1 << 20);
+    assert!(scene.ends[1].heard == octets(1 << 20));
+}

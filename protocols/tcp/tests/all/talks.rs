@@ -1,0 +1,25 @@
+//! Connections on bad links: what is promised is kept.
+
+use stackwright_tcp::{Config, Tcp, policies};
+use stackwright_transport::Slots;
+use stackwright_transport::words::SECOND;
+use stackwright_trial::Promise;
+use stackwright_trial::setting::{talks, withstands};
+
+use crate::scene::{M, format};
+
+/// One end with short segments, so that messages have several.
+fn end(side: usize) -> Slots<Tcp<M>> {
+    let config = Config { segment: 600, tries: 12, silence: 600 * SECOND, ..Config::new([0; 16]) };
+    policies(format(side, &config), &config)
+}
+
+#[test]
+fn octets_arrive_in_order_over_links_that_lose_double_reorder_and_alter() {
+    talks(end, Promise::Octets);
+}
+
+#[test]
+fn octets_withstand_what_befalls_any_segment() {
+    withstands(end, Promise::Octets);
+}
