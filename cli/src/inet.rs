@@ -9,7 +9,12 @@ use std::str::FromStr;
 pub(crate) struct Inet {
     /// The device's name.
     pub(crate) device: String,
-    /// The own address, with the length of the prefix that the link has in common.
+    pub(crate) network: Network,
+}
+
+/// An own address, and the length of the prefix that the link has in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Network {
     pub(crate) address: IpAddr,
     pub(crate) length: u8,
 }
@@ -20,21 +25,27 @@ impl FromStr for Inet {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const WRONG: &str = "write a device and an own address there that the system does not \
                              have, such as sw0=10.77.0.2/24";
-        let (device, address) = text.split_once('=').ok_or(WRONG)?;
-        let (address, length) = address.split_once('/').ok_or(WRONG)?;
-        let address: IpAddr = address.parse().map_err(|_| WRONG)?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let length = length.parse().ok().filter(|length| *length <= most).ok_or(WRONG)?;
+        let (device, network) = text.split_once('=').ok_or(WRONG)?;
         let is_name = (1..=15).contains(&device.len()) && !device.contains(['/', ' ']);
-        if !is_name || address.is_unspecified() || address.is_multicast() {
-            return Err(WRONG);
-        }
-        Ok(Inet { device: device.into(), address, length })
+        let network = network.parse().map_err(|()| WRONG)?;
+        if is_name { Ok(Inet { device: device.into(), network }) } else { Err(WRONG) }
     }
 }
 
-/// The address as the parameter `address` of `ip` writes it.
-impl fmt::Display for Inet {
+impl FromStr for Network {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (address, length) = text.split_once('/').ok_or(())?;
+        let address: IpAddr = address.parse().map_err(drop)?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let length = length.parse().ok().filter(|length| *length <= most).ok_or(())?;
+        let is_host = !address.is_unspecified() && !address.is_multicast();
+        if is_host { Ok(Network { address, length }) } else { Err(()) }
+    }
+}
+
+impl fmt::Display for Network {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "{}/{}", self.address, self.length)
     }
@@ -47,9 +58,10 @@ mod tests {
     #[test]
     fn a_device_and_an_address_are_read() {
         let inet: Inet = "sw0=10.77.0.2/24".parse().expect("it is one");
-        assert_eq!((inet.device.as_str(), inet.to_string().as_str()), ("sw0", "10.77.0.2/24"));
+        assert_eq!(inet.device, "sw0");
+        assert_eq!(inet.network.to_string(), "10.77.0.2/24");
         let inet: Inet = "sw0=fd00::2/64".parse().expect("it is one");
-        assert_eq!(inet.to_string(), "fd00::2/64");
+        assert_eq!(inet.network.to_string(), "fd00::2/64");
         for text in [
             "sw0",
             "10.77.0.2/24",

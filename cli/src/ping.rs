@@ -97,7 +97,7 @@ fn find(ping: &Ping) -> Result<IpAddr, Problem> {
     let none = |why| Problem::Host { host: ping.host.clone(), why };
     let all = (ping.host.as_str(), 0).to_socket_addrs().map_err(none)?;
     let mut fitting =
-        all.map(|at| at.ip()).filter(|ip| ip.is_ipv4() == ping.inet.address.is_ipv4());
+        all.map(|at| at.ip()).filter(|ip| ip.is_ipv4() == ping.inet.network.address.is_ipv4());
     let missing = || std::io::Error::other("it has no address of the own address' kind");
     fitting.next().ok_or_else(|| none(missing()))
 }

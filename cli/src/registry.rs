@@ -26,8 +26,10 @@ use stackwright::contract::words::Outside;
 use stackwright::copy::{self, Copy};
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
+use stackwright::ip::{self, Ip, Point};
 use stackwright::kiss::{Hub, HubConfig, LONGEST_MOST, PORTS_MOST};
 use stackwright::proxy::{self, Proxy};
+use stackwright::tcp::{self as own_tcp, TcpLayer};
 use stackwright::tls::{ExpectedServer, Tls};
 use stackwright::udp;
 use stackwright::wire::Pool;
@@ -38,12 +40,13 @@ use stackwright::xtp::services::{
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
 use stackwright_drivers::line::Line;
 use stackwright_drivers::tcp::Tcp;
+use stackwright_drivers::tun::Tun;
 use stackwright_drivers::udp::Udp;
 use stackwright_drivers::{Driver, Lanes, Readiness};
 use stackwright_parts::{Boxed, Part, Registry};
 
 use crate::descriptors;
-use crate::inet::Inet;
+use crate::inet::{Inet, Network};
 use crate::line::LineAddress;
 use crate::pipe::Pipe;
 use crate::problem::Problem;
@@ -189,6 +192,16 @@ const LINE: &[Parameter] = &[Parameter::required(
     ParameterKind::Text,
     "tcp://host:8001, serial:///dev/ttyUSB0?baud=9600 or pty:PATH",
 )];
+const IP: &[Parameter] = &[Parameter::new(
+    "address",
+    ParameterKind::Text,
+    "the own address and the length of its prefix, such as 10.6.0.2/24, unless the command gives it",
+)];
+const TUN: &[Parameter] = &[Parameter::new(
+    "device",
+    ParameterKind::Text,
+    "the device's name, unless the command gives it",
+)];
 const DISK: &[Parameter] = &[
     Parameter::new("root", ParameterKind::Text, "the folder, unless the command gives it"),
     Parameter::new("writable", ParameterKind::Truth, "files may be created, renamed and removed"),
@@ -197,7 +210,7 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let own: [(_, _, &'static [Parameter], Make); 18] = [
+    let own: [(_, _, &'static [Parameter], Make); 21] = [
         ("artp", purpose("artp"), artp::PARAMETERS, artp::make),
         ("copy", purpose("copy"), copy::described::<Message>().parameters, make_copy),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
@@ -205,8 +218,11 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
         ("proxy", purpose("proxy"), &[], make_proxy),
         ("tls", purpose("tls"), TLS, make_tls),
         ("kiss hub", purpose("kiss hub"), HUB, make_hub),
+        ("ip", "hosts, routers and the Internet between them", IP, make_ip),
+        ("point", "a link without addresses, for IP", &[], make_point),
+        ("tun", "a TUN device of this machine", TUN, make_tun),
         ("line", "a serial line, a pseudo terminal, or TCP to a device", LINE, make_line),
-        ("tcp", "the operating system's TCP", &[], make_tcp),
+        ("tcp", "the operating system's TCP; over `ip`, ours", &[], make_tcp),
         ("udp", "the operating system's UDP; over `ip`, ours", &[], make_udp),
         ("disk", "files below a folder of this machine", DISK, make_disk),
         (Stream::NAME, purpose(Stream::NAME), xtp::PARAMETERS, xtp::make::<Stream>),
@@ -245,6 +261,7 @@ pub(crate) fn services(name: &str) -> [Vec<&'static str>; 2] {
         "line" => catalogue::services::<Line<Message>, Message, Readiness>(),
         "tcp" => catalogue::services::<Tcp<Message>, Message, Readiness>(),
         "udp" => catalogue::services::<Udp<Message>, Message, Readiness>(),
+        "tun" => catalogue::services::<Tun<Message>, Message, Readiness>(),
         "disk" => catalogue::services::<Disk<Message>, Message, Readiness>(),
         _ => catalogue::find(name).map(CatalogueEntry::services).unwrap_or_default(),
     }
@@ -410,7 +427,52 @@ fn make_line(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     Ok(line.map_err(|problem| table.flaw("to", problem.to_string()))?.boxed())
 }
 
+fn make_ip(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let given = table.parsed::<Network>("address", "an address and the length of its prefix")?;
+    let Some(setting) = setting else { return shown::<Ip<Message>>() };
+    let wished = setting.wishes.inet.as_ref().map(|inet| inet.network);
+    let Some(network) = given.or(wished) else {
+        return Err(missing(table, "address", "the own address, such as 10.6.0.2/24"));
+    };
+    let config =
+        ip::Config { seed: fastrand::u64(..), ..ip::Config::host(network.address, network.length) };
+    Ok(Ip::<Message>::new(config).boxed())
+}
+
+fn make_point(_: &Parameters<'_>, _: Option<&Setting>) -> Made {
+    Ok(Point::<Message>::default().boxed())
+}
+
+fn make_tun(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let lane = lane(table)?;
+    let Some(setting) = setting else { return shown::<Tun<Message>>() };
+    let wished = setting.wishes.inet.as_ref().map(|inet| inet.device.as_str());
+    let Some(device) = table.text("device").or(wished) else {
+        return Err(missing(table, "device", "the name of a TUN device"));
+    };
+    let tun = Tun::<Message>::open(device, &setting.driver.registry(), lane, setting.pool.clone());
+    tun.map(Part::boxed).map_err(|why| {
+        let made = format!(
+            "the device `{device}` cannot be opened: {why}. As root, once: ip tuntap add dev {device} \
+             mode tun user $USER"
+        );
+        table.flaw("device", made)
+    })
+}
+
+/// A parameter that neither the file nor the command gives.
+fn missing(table: &Parameters<'_>, key: &'static str, what: &str) -> Flaw {
+    table.flaw(key, format!("`{}` needs the parameter `{key}`, {what}", table.node()))
+}
+
+/// Over IP it is ours; over nothing, the operating system's.
 fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    if table.is_over_others() {
+        let Some(_) = setting else { return shown::<TcpLayer<Message>>() };
+        let secret = stacks::entropy().map_err(|why| system(table, &why))?;
+        let config = own_tcp::Config::new(secret);
+        return Ok(own_tcp::layer::<Message>(config, fastrand::u64(..)).boxed());
+    }
     let lane = lane(table)?;
     let Some(setting) = setting else { return shown::<Tcp<Message>>() };
     let registry = setting.driver.registry();

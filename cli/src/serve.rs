@@ -131,7 +131,8 @@ fn places(serve: &Serve) -> Vec<(Below, SocketAddr)> {
         .flat_map(|(below, addresses)| addresses.iter().map(move |address| (below, *address)))
         .collect();
     if places.is_empty() {
-        let own = serve.inet.as_ref().map(|inet| SocketAddr::new(inet.address, DEFAULT.port()));
+        let own =
+            serve.inet.as_ref().map(|inet| SocketAddr::new(inet.network.address, DEFAULT.port()));
         places.push((Below::Tcp, own.unwrap_or(DEFAULT)));
     }
     places

@@ -8,7 +8,7 @@
 //! | [`base`] | generated bases: what every protocol with associations needs |
 //! | [`wire`] | messages, headers, checks |
 //! | [`transport`], [`policies`] | a transport with slots, and what fits them |
-//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`framed`], [`ftp`], [`copy`], [`jis`], [`kiss`], [`ordered`], [`proxy`], [`stop_and_wait`], [`tailored`], [`tls`], [`udp`], [`xtp`] | protocols |
+//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`framed`], [`ftp`], [`copy`], [`ip`], [`jis`], [`kiss`], [`ordered`], [`proxy`], [`stop_and_wait`], [`tailored`], [`tcp`], [`tls`], [`udp`], [`xtp`] | protocols |
 //! | [`catalogue`] | the protocols there are, with their facts |
 //! | `channel` | with the feature `channel`: a radio channel without radios |
 //! | `drivers`, `endpoint`, `stacks` | with the feature `endpoint`: running a stack on the kernel's sockets; with the feature `tokio`, its calls are awaited |
@@ -33,6 +33,7 @@ pub use stackwright_drivers as drivers;
 pub use stackwright_endpoint as endpoint;
 pub use stackwright_framed as framed;
 pub use stackwright_ftp as ftp;
+pub use stackwright_ip as ip;
 pub use stackwright_jis as jis;
 pub use stackwright_kiss as kiss;
 pub use stackwright_ordered as ordered;
@@ -40,6 +41,7 @@ pub use stackwright_policies as policies;
 pub use stackwright_proxy as proxy;
 pub use stackwright_stop_and_wait as stop_and_wait;
 pub use stackwright_tailored as tailored;
+pub use stackwright_tcp as tcp;
 pub use stackwright_tls as tls;
 pub use stackwright_transport as transport;
 pub use stackwright_udp as udp;

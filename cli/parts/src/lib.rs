@@ -13,10 +13,12 @@ use stackwright::contract::Guarantees;
 use stackwright::contract::services::Datagrams;
 use stackwright::copy::Copy;
 use stackwright::framed::Framed;
+use stackwright::ip::{Ip, Point};
 use stackwright::ordered::Ordered;
 use stackwright::proxy::Proxy;
 use stackwright::tailored::Named;
 use stackwright::tailored::configurations::{AnyOrder, Selective};
+use stackwright::tcp::TcpLayer;
 use stackwright::wire::BufferTree;
 use stackwright::xtp::multicast::{GroupLayer, ReliableMulticast};
 use stackwright::xtp::services::{
@@ -26,9 +28,10 @@ use stackwright::xtp::services::{
 use stackwright::{artp, catalogue, ftp, kiss, tailored, tls, xtp};
 use stackwright_drivers::Readiness;
 use stackwright_drivers::files::Disk;
-use stackwright_drivers::ip::Ip;
+use stackwright_drivers::ip::Ip as Raw;
 use stackwright_drivers::line::Line;
 use stackwright_drivers::tcp::Tcp;
+use stackwright_drivers::tun::Tun;
 use stackwright_drivers::udp::Udp;
 
 /// The kind of message of all these stacks: it holds regions of files, so that the kernel can send
@@ -70,14 +73,18 @@ macro_rules! parts {
 parts! {
     // Adapters.
     Disk<Message>,
-    Ip<Message>,
+    Raw<Message>,
     Line<Message>,
     Tcp<Message>,
+    Tun<Message>,
     Udp<Message>,
     // Protocols.
     Copy<Message>,
     Framed<Message>,
     Ordered<Message>,
+    Ip<Message>,
+    Point<Message>,
+    TcpLayer<Message>,
     artp::Layer<Message>,
     ftp::Client<Message>,
     ftp::Server<Message>,

@@ -163,8 +163,7 @@ pub(crate) fn check(terms: &PacketTerms, front: &[u8], octets: usize) -> Option<
     let header = TailoredHeader::decode(front).ok()?;
     let covers_all = terms.covers_body || header.kind == TailoredKind::Report;
     let end = if covers_all { octets } else { header_octets(&header) };
-    (header.check == terms.check)
-        .then_some(CheckAt::new(TailoredHeader::LENGTH, 0..end))
+    (header.check == terms.check).then_some(CheckAt::new(TailoredHeader::LENGTH, 0..end))
 }
 
 impl<M: Message> Front<M> for TailoredHeader {
