@@ -72,7 +72,7 @@ impl Config {
             segment: 1480,
             window: 64 << 10,
             window_most: 4 << 20,
-            send: Credit { octets: 1 << 20, messages: usize::MAX },
+            send: Credit { octets: 1 << 20, messages: 1024 },
             limits: Limits { octets: 1 << 28, each: 0 },
             run: 65_507,
             timeout_first: SECOND,

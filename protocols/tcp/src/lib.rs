@@ -8,7 +8,10 @@
 //! | `header.rs`, `options.rs` | the layouts |
 //! | `key.rs` | what tells connections apart |
 //! | `format/` | the segments of one connection |
+//! | `state.rs` | the eleven states, which nobody keeps |
+//! | `host.rs` | the connections of a station: which are made, and what others are told |
 //! | `config.rs` | the policies, and their settings |
+//! | `syntax.rs` | the syntax of a segment, for programs that display packets |
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -17,10 +20,26 @@ extern crate alloc;
 mod config;
 mod format;
 mod header;
+mod host;
 mod key;
 pub mod options;
+mod state;
+mod syntax;
 
 pub use config::{Config, SEGMENT_LEAST, Tcp, policies};
 pub use format::TcpFormat;
 pub use header::TcpFront;
+pub use host::TcpHost;
 pub use key::TcpKey;
+pub use state::TcpState;
+pub use syntax::SYNTAX;
+
+use stackwright_transport::{Associations, Transport};
+
+/// TCP as a layer.
+pub type TcpLayer<M> = Transport<TcpHost<M>>;
+
+/// Returns TCP with `config`. A peer must not know `seed`.
+pub fn layer<M: stackwright_wire::Message>(config: Config, seed: u64) -> TcpLayer<M> {
+    Transport::new(Associations::new(TcpHost::new(config)), seed)
+}

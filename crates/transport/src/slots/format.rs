@@ -115,7 +115,8 @@ slot! {
         /// Returns whether any packet carries the report of what was received: one that leaves for
         /// another reason takes the place of a delayed one.
         fn always_reports(&self) -> bool = false;
-        /// Records the hosts at both ends, which a check may cover: before anything leaves.
+        /// Records the two ends as the layer below names them, before anything leaves: a check may
+        /// cover the hosts.
         fn on_ends(&mut self, local: Participant, remote: Participant) = ();
         /// Records what the path takes, at first and whenever it changes.
         fn on_path(&mut self, path: PathLimits) = ();

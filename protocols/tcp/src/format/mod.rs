@@ -34,6 +34,7 @@ use crate::config::Config;
 use crate::header::{HEADER_MOST, TcpFront};
 use crate::key::TcpKey;
 use crate::options::{BLOCKS_BESIDE_TIMESTAMPS, BLOCKS_MOST, TIMESTAMPS_LENGTH};
+pub(crate) use send::{put, silent};
 use timestamps::Timestamps;
 
 /// TCP's number among the protocols of IP.
@@ -164,7 +165,7 @@ impl<M> TcpFormat<M> {
             strange: 0,
             newest: 0,
             challenges: Challenges::default(),
-            hosts: 0,
+            hosts: u16::from(PROTOCOL),
             offered: false,
             message: PhantomData,
         }
@@ -201,10 +202,11 @@ const fn overhead(terms: &Terms) -> usize {
     if terms.timestamps { TIMESTAMPS_LENGTH } else { 0 }
 }
 
-/// Returns the host of a participant, above IP or above a transport with ports.
-pub(crate) fn host(participant: Participant) -> Option<IpAddr> {
+/// Returns the host of a participant of IP. Over a protocol with ports, a check covers no hosts:
+/// they may be translated on the way.
+fn host(participant: Participant) -> Option<IpAddr> {
     match participant.address {
-        Address::Internet { host, .. } | Address::InternetProtocol { host, .. } => Some(host),
+        Address::InternetProtocol { host, .. } => Some(host),
         _ => None,
     }
 }
@@ -213,7 +215,7 @@ pub(crate) fn host(participant: Participant) -> Option<IpAddr> {
 pub(crate) fn hosts_sum(local: Participant, remote: Participant) -> u16 {
     match (host(local), host(remote)) {
         (Some(local), Some(remote)) => pseudo_header(local, remote, PROTOCOL, 0),
-        _ => 0,
+        _ => u16::from(PROTOCOL),
     }
 }
 

@@ -181,6 +181,12 @@ impl ThreeWay {
         self.halves.is_stopping() && self.finished_at.is_some() && self.halves.they_stop()
     }
 
+    /// Returns whether nothing but an acknowledgement of the end of our half is missing: all data
+    /// of both has arrived.
+    fn has_only_end(&self, view: &View) -> bool {
+        self.finished_at.is_some() && self.halves.has_all(view) && view.idle && view.drained
+    }
+
     /// Returns when the peer counts as gone, because it does not acknowledge the end of our half.
     fn unheard_at(&self) -> Option<Instant> {
         let at = self.finished_at.filter(|_| !self.halves.they_stop())?;
@@ -284,7 +290,9 @@ impl Connection for ThreeWay {
                 Phase::Ended(Ending::Finished)
             }
             State::Open if self.unheard_at().is_some_and(|at| at <= view.now) => {
-                Phase::Ended(Ending::Silent)
+                let ending =
+                    if self.has_only_end(view) { Ending::Finished } else { Ending::Silent };
+                Phase::Ended(ending)
             }
             State::Granting(_, false) | State::Open | State::Aborting(_) => Phase::Open,
             State::Ended(ending) => Phase::Ended(ending),

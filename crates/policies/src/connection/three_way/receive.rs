@@ -84,14 +84,7 @@ impl ThreeWay {
     fn ending_by_reset(&self, view: &View) -> Ending {
         match self.state {
             State::Asking(_) => Ending::Refused(0),
-            State::Open
-                if self.finished_at.is_some()
-                    && self.halves.has_all(view)
-                    && view.idle
-                    && view.drained =>
-            {
-                Ending::Finished
-            }
+            State::Open if self.has_only_end(view) => Ending::Finished,
             _ => Ending::Reset(0),
         }
     }

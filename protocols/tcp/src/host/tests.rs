@@ -1,0 +1,152 @@
+//! What a station answers.
+
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use stackwright_wire::BufferTree;
+
+use super::*;
+
+type M = BufferTree;
+
+const CROWD: Crowd = Crowd { half_open: 0, gives_way: false };
+
+fn at(seconds: u64) -> Context {
+    let cx = Context::new(1);
+    cx.set_now(Instant::from_nanoseconds(seconds * 1_000_000_000));
+    cx
+}
+
+fn station(last: u8) -> Participant {
+    Address::InternetProtocol { host: IpAddr::from([10, 0, 0, last]), protocol: 6 }.into()
+}
+
+/// The listener's station, and its peer.
+fn ends() -> (Participant, Participant) {
+    (station(1), station(2))
+}
+
+/// The key of what arrives there.
+const KEY: TcpKey = TcpKey { own: 80, peer: 40_000 };
+
+/// Returns a segment with a right check to the listener.
+fn segment(header: Header, data: &[u8]) -> M {
+    let mut octets = vec![0; Header::LENGTH];
+    put(header, &mut octets);
+    octets.extend_from_slice(data);
+    let (local, remote) = ends();
+    let at = check_at(hosts_sum(local, remote), octets.len(), false);
+    Internet::new().seal(&mut octets, None::<&M>, Some(at));
+    M::with_headroom(0, &octets)
+}
+
+fn from_peer() -> Header {
+    silent(TcpKey { own: KEY.peer, peer: KEY.own })
+}
+
+fn host() -> TcpHost<M> {
+    TcpHost::new(Config::new([7; 16]))
+}
+
+/// Returns the header of an answer whose check is right.
+fn read(mut answer: M) -> Header {
+    let header = TcpHost::<M>::header(&mut answer).expect("a segment");
+    let (local, remote) = ends();
+    let at = check_at(hosts_sum(local, remote), answer.len(), false);
+    assert_eq!(Internet::new().verify(&answer, Some(at)), Ok(()));
+    assert_eq!((header.source_port, header.destination_port), (KEY.own, KEY.peer));
+    header
+}
+
+/// RFC 9293 §3.10.7.1.
+#[test]
+fn a_segment_of_no_connection_is_reset_with_numbers_that_its_sender_believes() {
+    let with_ack =
+        Header { ack: true, acknowledgment_number: 0xffff_fff0, sequence_number: 5, ..from_peer() };
+    let without = Header { syn: true, fin: true, sequence_number: u32::MAX, ..from_peer() };
+    for data in [&b""[..], b"odd", b"even"] {
+        let mut packet = segment(with_ack.clone(), data);
+        let answer = host().unawaited(&at(1), station(2), &KEY, &mut packet);
+        let reset = read(answer.expect("a reset"));
+        assert_eq!((reset.rst, reset.ack, reset.sequence_number), (true, false, 0xffff_fff0));
+        let mut packet = segment(without.clone(), data);
+        let answer = host().unawaited(&at(1), station(2), &KEY, &mut packet);
+        let reset = read(answer.expect("a reset"));
+        assert_eq!((reset.rst, reset.ack, reset.sequence_number), (true, true, 0));
+        assert_eq!(reset.acknowledgment_number, 1 + data.len() as u32);
+    }
+    let mut reset = segment(Header { rst: true, ..with_ack }, b"");
+    assert!(host().unawaited(&at(1), station(2), &KEY, &mut reset).is_none());
+}
+
+/// RFC 9293 §3.10.7.2.
+#[test]
+fn only_a_request_whose_check_is_right_is_welcome() {
+    let arrival = |mut packet: M| host().arrival(&at(1), ends(), &KEY, &mut packet, CROWD);
+    let syn = Header { syn: true, sequence_number: 9, ..from_peer() };
+    assert!(matches!(arrival(segment(syn.clone(), b"")), Arrival::Welcome));
+    let mut octets = Vec::new();
+    segment(syn.clone(), b"").append_to(&mut octets);
+    octets[4] ^= 1;
+    assert!(matches!(arrival(M::with_headroom(0, &octets)), Arrival::Ignored(_)));
+    // The kernel leaves the check of what it sends to a device that completes it.
+    let (local, remote) = ends();
+    let sum = check_at(hosts_sum(local, remote), octets.len(), true).plus;
+    octets[CHECK..CHECK + 2].copy_from_slice(&sum.to_be_bytes());
+    assert!(matches!(arrival(M::with_headroom(0, &octets)), Arrival::Welcome));
+    for (ack, rst) in [(true, false), (false, true), (true, true)] {
+        let other = arrival(segment(Header { ack, rst, ..syn.clone() }, b""));
+        match rst {
+            true => assert!(matches!(other, Arrival::Ignored(_))),
+            false => {
+                assert!(matches!(other, Arrival::Answered(reset) if read(reset.share()).rst))
+            }
+        }
+    }
+}
+
+/// RFC 9293 §3.10.7.4 (TIME-WAIT), RFC 1122 §4.2.2.13, RFC 1337.
+#[test]
+fn a_connection_that_waits_answers_a_fin_and_gives_way_to_a_newer_request() {
+    let mut host = host();
+    let last = Header { ack: true, acknowledgment_number: 1000, ..silent(KEY) };
+    let mut packet = vec![0; Header::LENGTH];
+    put(last, &mut packet);
+    let farewell = Farewell { packet: &packet, wait: 0, tells: false, stranger: false };
+    host.bury(&at(1), (&KEY, station(2)), farewell);
+    let mut meets = |seconds, header: Header| {
+        let mut packet = segment(header, b"");
+        host.arrival(&at(seconds), ends(), &KEY, &mut packet, CROWD)
+    };
+    let ack = Header { ack: true, sequence_number: 999, ..from_peer() };
+    let fin = Header { fin: true, ..ack.clone() };
+    let syn = |sequence_number| Header { syn: true, sequence_number, ..from_peer() };
+    assert!(matches!(meets(2, fin), Arrival::Answered(_)));
+    assert!(matches!(meets(2, syn(1000)), Arrival::Answered(_)), "an old one");
+    assert!(matches!(meets(2, ack.clone()), Arrival::Ignored(_)));
+    assert!(matches!(meets(2, Header { rst: true, ..ack.clone() }), Arrival::Ignored(_)));
+    assert!(matches!(meets(2, syn(1001)), Arrival::Welcome));
+    let after = meets(62, ack);
+    assert!(matches!(after, Arrival::Answered(reset) if read(reset.share()).rst));
+}
+
+/// RFC 6056 §3.3.3 and RFC 6528 §3.
+#[test]
+fn ports_and_first_numbers_are_others_for_each_destination_and_rise() {
+    let mut host = host();
+    let remote = |last| Participant::from(([10, 0, 0, last], 80));
+    let mut port = |last| {
+        let name = Handle { index: 1, generation: 0 };
+        host.open(&at(1), name, remote(last)).expect("a port").own
+    };
+    let [first, second, other] = [port(1), port(1), port(2)];
+    assert_eq!(second.wrapping_sub(first), 1);
+    assert!(other.abs_diff(second) > 2, "{other} tells nothing of {second}");
+    let key = TcpKey { own: 49_152, peer: 80 };
+    let taken = |taken: &TcpKey| taken.own < 49_160;
+    assert_eq!(host.free_key(key, taken), Some(TcpKey { own: 49_160, peer: 80 }));
+    assert_eq!(host.free_key(key, |_| true), None);
+    let number = |seconds, last| host.first_number(at(seconds).now(), &key, remote(last));
+    assert_eq!(number(2, 1).wrapping_sub(number(1, 1)), 250_000);
+    assert_ne!(number(1, 1), number(1, 2));
+}
