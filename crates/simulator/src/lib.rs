@@ -7,7 +7,7 @@
 //! | for | in the place of | there is |
 //! | --- | --- | --- |
 //! | `Streams` | the kernel's TCP | [`SimulatedStreams`] |
-//! | `Datagrams` | UDP | [`SimulatedDatagrams`] |
+//! | `Datagrams` | UDP; under [`SimulatedHosts`], IP | [`SimulatedDatagrams`] |
 //! | `Octets` | a serial line | [`pipe`] |
 //! | `Files` | a disk | [`SimulatedDisk`] |
 //!
@@ -85,6 +85,7 @@ mod disk;
 mod drops;
 mod events;
 mod hash;
+mod hosts;
 mod lanes;
 mod ledger;
 mod link;
@@ -110,6 +111,7 @@ pub use chunks::Chunks;
 pub use datagrams::{CheckedDatagrams, SimulatedDatagrams};
 pub use disk::{DiskFaults, SimulatedDisk, Tree};
 pub use drops::Drops;
+pub use hosts::SimulatedHosts;
 pub use lanes::Lanes;
 pub use link::{
     Carried, Conditions, Counts, Deed, DelayStep, Discipline, EcnTreatment, Event, GilbertElliott,

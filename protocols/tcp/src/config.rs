@@ -58,8 +58,6 @@ pub struct Config {
     pub time_wait: Nanoseconds,
     /// How many connections there may be that peers opened and that are not confirmed.
     pub half_open_most: usize,
-    /// The first and the last port for connections that this side opens (RFC 6056 §3.2).
-    pub ports: (u16, u16),
     /// Random octets, drawn anew at each start, that nobody else knows: first numbers, ports and
     /// timestamps are made with them.
     pub secret: [u8; 16],
@@ -86,7 +84,6 @@ impl Config {
             scales: true,
             time_wait: 60 * SECOND,
             half_open_most: 1024,
-            ports: (49_152, 65_535),
             secret,
         }
     }

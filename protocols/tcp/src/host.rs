@@ -4,19 +4,20 @@
 use alloc::vec;
 use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
+use core::net::IpAddr;
 
 use siphasher::sip::SipHasher13;
-use stackwright_base::{Arrival, Origin};
+use stackwright_base::{Arrival, Below, EphemeralPorts, Origin, Unexpected};
 use stackwright_contract::services::{Credit, Ended, Streams};
 use stackwright_contract::{Address, Context, Facts, Guarantees, Handle, Instant, Participant};
 use stackwright_policies::integrity::Internet;
 use stackwright_transport::slots::{CheckAt, Format as _, Front as _, Integrity as _};
 use stackwright_transport::{Crowd, Farewell, Graveyard, Host, Limits, Slots};
 use stackwright_wire::internet::Tcp as Header;
-use stackwright_wire::{Header as _, Malformed, Message, check};
+use stackwright_wire::{Header as _, Malformed, Message};
 
 use crate::config::{self, Config, SEGMENT_LEAST, Tcp};
-use crate::format::{CHECK, TcpFormat, check as check_at, hosts_sum, put, silent};
+use crate::format::{PROTOCOL, TcpFormat, check as check_at, hosts_sum, put, silent};
 use crate::header::{HEADER_MOST, TcpFront};
 use crate::key::TcpKey;
 
@@ -31,8 +32,9 @@ pub struct TcpHost<M> {
     config: Config,
     /// Connections that this side closed first (TIME-WAIT).
     over: Graveyard<TcpKey>,
-    /// How many ports were given out (`next_ephemeral` in RFC 6056).
-    given: u16,
+    ports: EphemeralPorts,
+    /// Whether the layer above chose the port of what is being opened.
+    is_chosen: bool,
     /// The hosts between which the last connection arrived.
     arriving: Option<(Participant, Participant)>,
     message: PhantomData<fn() -> M>,
@@ -42,18 +44,18 @@ impl<M: Message> TcpHost<M> {
     /// Creates the connections of a station.
     ///
     /// # Panics
-    /// If segments are shorter than 556 octets, or there is no port.
+    /// If segments are shorter than 556 octets.
     pub fn new(config: Config) -> Self {
         assert!(config.segment >= SEGMENT_LEAST, "a segment has at least 556 octets");
-        assert!(config.ports.0 > 0 && config.ports.0 <= config.ports.1, "there are ports");
         let mut host = TcpHost {
             config,
             over: Graveyard::default(),
-            given: 0,
+            ports: EphemeralPorts::new(0),
+            is_chosen: false,
             arriving: None,
             message: PhantomData,
         };
-        host.given = host.secret(0, |_| ()) as u16;
+        host.ports = EphemeralPorts::new(host.secret(0, |_| ()));
         host
     }
 
@@ -71,14 +73,6 @@ impl<M: Message> TcpHost<M> {
         ((now.nanoseconds() / TICK) as u32).wrapping_add(secret as u32)
     }
 
-    /// Returns the `nth` port from the one that suits a destination (RFC 6056 §3.3.3).
-    fn port(&self, remote: Participant, nth: u16) -> u16 {
-        let (first, last) = self.config.ports;
-        let count = u64::from(last - first) + 1;
-        let offset = self.secret(2, |hasher| remote.hash(hasher)) % count;
-        first + ((offset + u64::from(self.given.wrapping_add(nth))) % count) as u16
-    }
-
     /// Returns the header of a packet.
     fn header(packet: &mut M) -> Option<Header> {
         TcpFront::read(packet).ok().map(|front| front.0)
@@ -91,7 +85,12 @@ impl<M: Message> TcpHost<M> {
     }
 
     /// Makes the reset that answers a segment of no connection (RFC 9293 §3.10.7.1).
-    fn reset(packet: &M, key: TcpKey, header: &Header) -> Option<M> {
+    fn reset(
+        packet: &M,
+        key: TcpKey,
+        header: &Header,
+        (local, remote): (Participant, Participant),
+    ) -> Option<M> {
         if header.rst {
             return None;
         }
@@ -107,8 +106,7 @@ impl<M: Message> TcpHost<M> {
         };
         let mut octets = vec![0; Header::LENGTH];
         put(Header { rst: true, ..reset }, &mut octets);
-        let at =
-            CheckAt { plus: plus(packet, octets.len()), ..CheckAt::new(CHECK, 0..octets.len()) };
+        let at = check_at(hosts_sum(local, remote), octets.len(), false);
         Internet::new().seal(&mut octets, None::<&M>, Some(at));
         Some(M::with_headroom(HEADROOM, &octets))
     }
@@ -143,24 +141,26 @@ impl<M: Message> TcpHost<M> {
     }
 }
 
-/// Returns the sum of the pseudo-header of a segment of `octets` octets that answers `packet`. The
-/// packet tells it: with it, the sum of all its octets is zero, as far as it came as it was sent.
-/// Hosts in the other order have the same sum.
-fn plus<M: Message>(packet: &M, octets: usize) -> u16 {
-    let mut sum = check::Internet::new();
-    packet.each(|piece| sum.add(piece));
-    // `value` is the complement of the sum: what the pseudo-header must have.
-    let theirs = u32::from(sum.value());
-    let length = u32::from(!(packet.len() as u16));
-    let sum = theirs + length + octets as u32;
-    let sum = (sum & 0xffff) + (sum >> 16);
-    ((sum & 0xffff) + (sum >> 16)) as u16
+/// Returns an address as IP names it.
+fn without_port(of: Participant, host: IpAddr) -> Participant {
+    Participant { address: Address::InternetProtocol { host, protocol: PROTOCOL }, ..of }
+}
+
+/// Returns an address of IP with a port.
+fn with_port(of: Participant, port: u16) -> Participant {
+    match of.address {
+        Address::InternetProtocol { host, .. } => {
+            Participant { address: Address::Internet { host, port, zone: 0 }, ..of }
+        }
+        _ => of,
+    }
 }
 
 impl<M: Message> Host for TcpHost<M> {
     type Configuration = Tcp<M>;
     type Transfer = Streams<M>;
     type Key = TcpKey;
+    type PassiveKey = u16;
 
     const FACTS: Facts = Facts {
         gives: Guarantees::RELIABLE
@@ -172,35 +172,78 @@ impl<M: Message> Host for TcpHost<M> {
         ..Facts::named("tcp")
     };
     const REFUSES: bool = true;
+    const AWAITS: usize = 16;
+    const OPENS_AT_FIRST: bool = false;
 
     #[inline]
     fn locate(front: &TcpFront, _: &mut M) -> Result<TcpKey, Malformed> {
         Ok(TcpKey::of(&front.0))
     }
 
-    fn open(&mut self, _: &Context, _: Handle, remote: Participant) -> Result<TcpKey, Ended> {
-        let Address::Internet { port: peer, .. } = remote.address else {
-            return Err(Ended::Unreachable);
+    fn open(
+        &mut self,
+        _: &Context,
+        _: Handle,
+        local: Option<Participant>,
+        remote: Participant,
+    ) -> Result<Below<TcpKey>, Ended> {
+        let there = remote.internet().filter(|there| there.port() > 0).ok_or(Ended::Unreachable)?;
+        let from = local.and_then(Participant::internet);
+        let chosen = from.map_or(0, |from| from.port());
+        self.is_chosen = chosen != 0;
+        let own = match chosen {
+            0 => self.ports.choose(Some(remote), |_| false).ok_or(Ended::Exhausted)?,
+            port => port,
         };
-        if peer == 0 {
-            return Err(Ended::Unreachable);
-        }
-        let key = TcpKey { own: self.port(remote, 0), peer };
-        self.given = self.given.wrapping_add(1);
-        Ok(key)
+        let local = local.zip(from).filter(|(_, from)| !from.ip().is_unspecified());
+        Ok(Below {
+            local: local.map(|(local, from)| without_port(local, from.ip())),
+            remote: without_port(remote, there.ip()),
+            key: TcpKey { own, peer: there.port() },
+        })
     }
 
     fn free_key(&mut self, key: TcpKey, is_taken: impl Fn(&TcpKey) -> bool) -> Option<TcpKey> {
-        let (first, last) = self.config.ports;
-        // A port that the layer above has chosen is that one, or none.
-        if !(first..=last).contains(&key.own) {
-            return Some(key).filter(|key| !is_taken(key));
+        if !is_taken(&key) {
+            return Some(key);
         }
-        let count = u32::from(last - first) + 1;
-        let from = u32::from(key.own - first);
-        let mut keys = (0..count)
-            .map(|nth| TcpKey { own: first + ((from + nth) % count) as u16, peer: key.peer });
-        keys.find(|key| !is_taken(key))
+        let own = match self.is_chosen {
+            true => None,
+            false => self.ports.choose(None, |own| is_taken(&TcpKey { own, ..key })),
+        };
+        Some(TcpKey { own: own?, ..key })
+    }
+
+    fn ends(key: &TcpKey, [own, peer]: [Participant; 2]) -> [Participant; 2] {
+        [with_port(own, key.own), with_port(peer, key.peer)]
+    }
+
+    fn listen(
+        &mut self,
+        _: &Context,
+        local: Participant,
+        is_taken: impl Fn(Participant, &u16) -> bool,
+    ) -> Result<(Participant, u16), Ended> {
+        let at = local.internet().ok_or(Ended::Unavailable)?;
+        let below = without_port(local, at.ip());
+        let port = match at.port() {
+            0 => self.ports.choose(None, |port| is_taken(below, &port)),
+            port => Some(port).filter(|port| !is_taken(below, port)),
+        };
+        Ok((below, port.ok_or(Ended::Unavailable)?))
+    }
+
+    fn listens_at(port: &u16, below: Participant) -> Participant {
+        with_port(below, *port)
+    }
+
+    fn passive_key(key: &TcpKey) -> u16 {
+        key.own
+    }
+
+    fn quoted(octets: &[u8; 8]) -> Option<TcpKey> {
+        let port = |at: usize| u16::from_be_bytes([octets[at], octets[at + 1]]);
+        Some(TcpKey { own: port(0), peer: port(2) })
     }
 
     fn arrival(
@@ -221,7 +264,7 @@ impl<M: Message> Host for TcpHost<M> {
             return arrival;
         }
         if !header.syn || header.ack || header.rst {
-            return match Self::reset(packet, *key, &header) {
+            return match Self::reset(packet, *key, &header, (local, remote)) {
                 Some(reset) => Arrival::Answered(reset),
                 None => Arrival::Ignored(NONE),
             };
@@ -236,15 +279,24 @@ impl<M: Message> Host for TcpHost<M> {
     fn unawaited(
         &mut self,
         cx: &Context,
-        remote: Participant,
+        (local, remote): (Participant, Participant),
         key: &TcpKey,
         packet: &mut M,
+        why: Unexpected,
     ) -> Option<M> {
         let header = Self::header(packet)?;
+        let at = check_at(hosts_sum(local, remote), packet.len(), false);
+        if !Self::is_right(packet, &header, at) {
+            return None;
+        }
+        // Somebody listens, and has no name for it now: the peer tries again.
+        if why == Unexpected::NoName && header.syn {
+            return None;
+        }
         match self.waits(cx.now(), remote, *key, packet, &header) {
             Some(Arrival::Answered(answer)) => Some(answer),
             Some(_) => None,
-            None => Self::reset(packet, *key, &header),
+            None => Self::reset(packet, *key, &header, (local, remote)),
         }
     }
 

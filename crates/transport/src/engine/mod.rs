@@ -33,8 +33,8 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use core::mem;
 
-use stackwright_contract::Instant;
 use stackwright_contract::services::{Batch, Credit, Ecn, MessageProperties};
+use stackwright_contract::{Instant, Participant, PathLimits};
 use stackwright_wire::Message;
 
 use crate::configuration::{Configuration, Slots};
@@ -174,6 +174,14 @@ impl<C: Configuration> Association<C> {
             idle: self.sending.is_idle(),
             drained: self.sending.is_drained(),
         }
+    }
+
+    /// Tells the format between whom it is, as the layer below names them, and what the path takes.
+    pub fn on_below(&mut self, ends: Option<[Participant; 2]>, path: PathLimits) {
+        if let Some([local, remote]) = ends {
+            self.slots.format.on_ends(local, remote);
+        }
+        self.slots.format.on_path(path);
     }
 
     /// Opens the association for the layer above.

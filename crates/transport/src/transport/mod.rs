@@ -98,6 +98,14 @@ impl<H: Host> Associations<H> {
         &self.host
     }
 
+    /// Tells the format what the layer below has told.
+    fn begin(at: &mut impl Place<Self>) {
+        if let Some((local, path)) = at.below() {
+            let ends = Some([local, at.remote()]);
+            at.association().engine.on_below(ends, path);
+        }
+    }
+
     /// Returns the number of associations that arrived and have not shown that they receive our
     /// packets.
     pub fn half_open(&self) -> usize {
@@ -344,14 +352,22 @@ impl<H: Host> Hooks for Associations<H> {
     }
 
     fn opened(&mut self, at: &mut impl Place<Self>) -> bool {
+        Self::begin(at);
         let now = at.cx().now();
         at.association().engine.open(now);
         at.later();
         false
     }
 
-    /// Does nothing: what the peer takes is known behind its first packet.
-    fn arrived(&mut self, _at: &mut impl Place<Self>) {}
+    /// The layer above is told later: what the peer takes is known behind its first packet.
+    fn arrived(&mut self, at: &mut impl Place<Self>) {
+        Self::begin(at);
+    }
+
+    fn changed(&mut self, at: &mut impl Place<Self>, below: PathLimits) {
+        at.association().engine.on_below(None, below);
+        at.later();
+    }
 
     fn gone(&mut self, session: HostedAssociation<H>) {
         self.half_open -= usize::from(session.half_open);

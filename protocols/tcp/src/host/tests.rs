@@ -6,6 +6,7 @@ use core::net::IpAddr;
 use stackwright_wire::BufferTree;
 
 use super::*;
+use crate::format::CHECK;
 
 type M = BufferTree;
 
@@ -58,6 +59,10 @@ fn read(mut answer: M) -> Header {
     header
 }
 
+fn unawaited(packet: &mut M) -> Option<M> {
+    host().unawaited(&at(1), ends(), &KEY, packet, Unexpected::NoListener)
+}
+
 /// RFC 9293 §3.10.7.1.
 #[test]
 fn a_segment_of_no_connection_is_reset_with_numbers_that_its_sender_believes() {
@@ -66,17 +71,17 @@ fn a_segment_of_no_connection_is_reset_with_numbers_that_its_sender_believes() {
     let without = Header { syn: true, fin: true, sequence_number: u32::MAX, ..from_peer() };
     for data in [&b""[..], b"odd", b"even"] {
         let mut packet = segment(with_ack.clone(), data);
-        let answer = host().unawaited(&at(1), station(2), &KEY, &mut packet);
+        let answer = unawaited(&mut packet);
         let reset = read(answer.expect("a reset"));
         assert_eq!((reset.rst, reset.ack, reset.sequence_number), (true, false, 0xffff_fff0));
         let mut packet = segment(without.clone(), data);
-        let answer = host().unawaited(&at(1), station(2), &KEY, &mut packet);
+        let answer = unawaited(&mut packet);
         let reset = read(answer.expect("a reset"));
         assert_eq!((reset.rst, reset.ack, reset.sequence_number), (true, true, 0));
         assert_eq!(reset.acknowledgment_number, 1 + data.len() as u32);
     }
     let mut reset = segment(Header { rst: true, ..with_ack }, b"");
-    assert!(host().unawaited(&at(1), station(2), &KEY, &mut reset).is_none());
+    assert!(unawaited(&mut reset).is_none());
 }
 
 /// RFC 9293 §3.10.7.2.
@@ -137,13 +142,13 @@ fn ports_and_first_numbers_are_others_for_each_destination_and_rise() {
     let remote = |last| Participant::from(([10, 0, 0, last], 80));
     let mut port = |last| {
         let name = Handle { index: 1, generation: 0 };
-        host.open(&at(1), name, remote(last)).expect("a port").own
+        host.open(&at(1), name, None, remote(last)).expect("a port").key.own
     };
     let [first, second, other] = [port(1), port(1), port(2)];
     assert_eq!(second.wrapping_sub(first), 1);
     assert!(other.abs_diff(second) > 2, "{other} tells nothing of {second}");
     let key = TcpKey { own: 49_152, peer: 80 };
-    let taken = |taken: &TcpKey| taken.own < 49_160;
+    let taken = |taken: &TcpKey| taken.own != 49_160;
     assert_eq!(host.free_key(key, taken), Some(TcpKey { own: 49_160, peer: 80 }));
     assert_eq!(host.free_key(key, |_| true), None);
     let number = |seconds, last| host.first_number(at(seconds).now(), &key, remote(last));

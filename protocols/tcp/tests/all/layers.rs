@@ -7,14 +7,15 @@ use stackwright_compose::Over;
 use stackwright_contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Duration, Handle};
 use stackwright_simulator::{
-    Application, Asks, Conditions, Reorder, SimulatedDatagrams, StationId, World, seeds,
+    Application, Asks, Conditions, Reorder, SimulatedDatagrams, SimulatedHosts, StationId, World,
+    seeds,
 };
 use stackwright_tcp::{Config, TcpLayer, layer};
 use stackwright_wire::Message;
 
 use crate::scene::{M, octets};
 
-type Stack = Over<TcpLayer<M>, SimulatedDatagrams<M>>;
+type Stack = Over<TcpLayer<M>, Over<SimulatedHosts<M>, SimulatedDatagrams<M>>>;
 
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
 const CREDIT: Credit = Credit { octets: 1 << 16, messages: 0 };
@@ -129,6 +130,7 @@ impl Scene {
             let config = Config { tries: 12, ..Config::new([last; 16]) };
             let credit = Credit { octets: 16 << 10, messages: 8 };
             let below = SimulatedDatagrams::new(address, credit);
+            let below = Over::new(SimulatedHosts::new(6), below);
             world.add(address, Over::new(layer(config, seed), below), talker)
         });
         let local = SocketAddr::from(([10, 0, 0, 2], PORT)).into();
