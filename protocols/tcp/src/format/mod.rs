@@ -93,7 +93,8 @@ pub struct TcpFormat<M> {
     is_known: bool,
     /// By how many bits the peer's windows are shifted.
     peer_shift: u8,
-    /// The most octets of data that the peer takes in a segment.
+    /// The most octets of data that the peer takes in a segment; nothing is sent before that is
+    /// known.
     peer_takes: usize,
     /// The largest window of the peer so far.
     peer_window: u64,
@@ -152,7 +153,7 @@ impl<M> TcpFormat<M> {
             asked: false,
             is_known: false,
             peer_shift: 0,
-            peer_takes: usize::from(SEGMENT_SIZE_DEFAULT),
+            peer_takes: usize::MAX,
             peer_window: 0,
             times: Timestamps::new(offset),
             path: PathMtu::assuming(terms.segment, Tcp::LENGTH + overhead(&terms)),

@@ -4,7 +4,7 @@ use stackwright_tcp::{Config, Tcp, policies};
 use stackwright_transport::Slots;
 use stackwright_transport::words::SECOND;
 use stackwright_trial::Promise;
-use stackwright_trial::setting::{talks, withstands};
+use stackwright_trial::setting::{pass_narrow_paths, talks, withstands};
 
 use crate::scene::{M, format};
 
@@ -22,4 +22,11 @@ fn octets_arrive_in_order_over_links_that_lose_double_reorder_and_alter() {
 #[test]
 fn octets_withstand_what_befalls_any_segment() {
     withstands(end, Promise::Octets);
+}
+
+#[test]
+fn octets_arrive_over_a_path_that_drops_long_segments() {
+    // Only one side closes, and then waits for the other.
+    let config = Config { orphaned: SECOND, ..Config::new([0; 16]) };
+    pass_narrow_paths(|side| policies(format(side, &config), &config), Promise::Octets);
 }
