@@ -35,6 +35,7 @@ impl Outlet<Air<SingleBuffer>> for Told {
                 self.frames.push(frame);
             }
             FramesIndication::Left { mark, .. } => self.left.push(mark),
+            FramesIndication::Changed { .. } => {}
         }
     }
 
