@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use stackwright_contract::Duration;
 
-use super::train::Protocol;
+use super::segment::Protocol;
 
 /// Counts of packets that were sent one way, of one protocol or of all.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Debug, Default)]

@@ -2,22 +2,22 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
-use std::io;
+use std::io::{self, IoSlice};
 
 use stackwright_contract::Instant;
+use stackwright_drivers::tun::{Arrived, Device, LONGEST};
 use stackwright_simulator::LinkPacket as _;
 
 use super::counts::Tallies;
+use super::segment::Segment;
 use super::sent::Sent;
-use super::train::{LONGEST, Segment, Train};
-use super::tun::{Arrived, Tun};
 
 /// How many octets are held at most, the memory of holding them included: half a second at 4 Gb/s.
 /// Beyond them, the newest is dropped and counted.
 const HELD_MOST: usize = 256 << 20;
 /// What a packet takes beyond its own octets, about.
 const HELD_EACH: usize = 160;
-/// So many packets or trains are read, or written, before the other way has its turn.
+/// So many packets or super-packets are read, or written, before the other way has its turn.
 const TURN: usize = 64;
 
 /// One way of the link.
@@ -75,22 +75,22 @@ impl Direction {
     /// Where the device is gone.
     pub(super) fn receive(
         &mut self,
-        from: &Tun,
+        from: &Device,
         clock: impl Fn() -> Instant,
         mut offer: impl FnMut(&mut Direction, Sent),
     ) -> io::Result<bool> {
         for _ in 0..TURN {
-            let train = match from.read(&mut self.packet)? {
+            let segments = match from.read(&mut self.packet, &mut [])? {
                 Arrived::Nothing => return Ok(false),
                 Arrived::Unknown => None,
-                Arrived::Packet(offload, octets) => Train::decode(offload, &self.packet[..octets]),
+                Arrived::Frame(offload, octets) => Segment::all(offload, &self.packet[..octets]),
             };
-            let Some(train) = train else {
+            let Some(segments) = segments else {
                 self.tallies.malformed += 1;
                 continue;
             };
             let time = clock();
-            for segment in Segment::all(train) {
+            for segment in segments {
                 let number = self.tallies.offered(segment.protocol(), segment.octets());
                 offer(self, Sent { segment, number, way: self.way, time });
             }
@@ -110,9 +110,9 @@ impl Direction {
         self.under_way.push(Reverse(UnderWay { arrival, order: self.order, sent }));
     }
 
-    /// Writes what has arrived, as much as is one's turn; neighbours of one train leave together.
+    /// Writes what has arrived, as much as is one's turn; neighbours of one super-packet leave together.
     /// Tells whether there was any.
-    pub(super) fn deliver(&mut self, now: Instant, to: &Tun) -> bool {
+    pub(super) fn deliver(&mut self, now: Instant, to: &Device) -> bool {
         let mut any = false;
         for _ in 0..TURN {
             let Some(first) = self.arrived(now) else { break };
@@ -130,7 +130,8 @@ impl Direction {
                 count += 1;
             }
             let rest = first.segment.encode(count, &mut self.head);
-            if !to.write(&self.head, rest) {
+            let pieces = [IoSlice::new(&self.head), IoSlice::new(rest)];
+            if to.write(&pieces).is_err() {
                 self.tallies.refused += count as u64;
             }
         }

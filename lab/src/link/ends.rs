@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use stackwright_drivers::tun::Device;
 use stackwright_results::Problem;
 
 use super::Side;
 use super::namespace::{Namespace, remove_leftovers};
 use super::rights;
-use super::tun::Tun;
 
 /// What the device is called, in either namespace.
 const DEVICE: &str = "link0";
@@ -20,7 +20,7 @@ const DEVICE_QUEUE: u32 = 10_000;
 /// One end. Its device goes before its namespace.
 #[derive(Debug)]
 pub(super) struct End {
-    pub(super) device: Tun,
+    pub(super) device: Device,
     pub(super) namespace: Namespace,
 }
 

@@ -5,8 +5,8 @@ use stackwright_simulator::{Carried, Channel, Counts, Link, Profile, Reception};
 
 use super::counts::{Report, Why};
 use super::direction::Direction;
+use super::segment::Protocol;
 use super::sent::Sent;
-use super::train::Protocol;
 
 /// What lies between the two ends. Ways are counted: 0 is forward, 1 is back.
 #[derive(Debug)]

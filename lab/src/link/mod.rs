@@ -13,8 +13,7 @@
 //! | `arguments.rs`, `field.rs`, `described.rs` | which link is meant |
 //! | `carry.rs`, `direction.rs` | the loop, and what is read, held and written one way |
 //! | `medium.rs`, `sent.rs` | the model, a link each way or a shared channel, and what it is asked about |
-//! | `train/` | a packet, or a super-packet and its segments: the model sees each of them |
-//! | `tun/`, `offload.rs` | devices, and what they say before each packet |
+//! | `segment/` | a packet, or a segment of a super-packet: the model sees each of them |
 //! | `ends.rs`, `namespace.rs` | what is made, and removed however it ends |
 //! | `veth.rs` | the same two ends with the kernel alone between them |
 //! | `counts.rs`, `shown.rs` | what became of the packets, and who sees it how |
@@ -31,15 +30,13 @@ mod ends;
 mod field;
 mod medium;
 mod namespace;
-mod offload;
 mod rights;
 mod run;
+mod segment;
 mod sent;
 mod shown;
 mod side;
 mod signals;
-mod train;
-mod tun;
 mod veth;
 mod wire;
 

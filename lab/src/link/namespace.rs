@@ -9,10 +9,10 @@ use std::thread;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use stackwright_drivers::tun::{CLONE, Device, Options};
 use stackwright_results::Problem;
 
 use super::Side;
-use super::tun::{CLONE, Tun};
 
 /// Where iproute2 keeps the names.
 const NAMES: &str = "/run/netns";
@@ -52,7 +52,7 @@ impl Namespace {
     /// # Errors
     ///
     /// Where the kernel refuses.
-    pub(super) fn device(&self, name: &str) -> Result<Tun, Problem> {
+    pub(super) fn device(&self, name: &str) -> Result<Device, Problem> {
         let path = Path::new(NAMES).join(&self.name);
         // Whoever moves into a namespace stays there: a thread that ends right afterwards.
         let made = thread::scope(|scope| {
@@ -63,7 +63,7 @@ impl Namespace {
                     std::os::fd::AsFd::as_fd(&namespace),
                     Some(LinkNameSpaceType::Network),
                 )?;
-                Tun::make(name)
+                Device::open(name, Options::default())
             });
             there.join().expect("making a device does not panic")
         });

@@ -4,9 +4,8 @@ use std::env;
 use std::fs::File;
 use std::io::ErrorKind;
 
+use stackwright_drivers::tun::CLONE;
 use stackwright_results::Problem;
-
-use super::tun::CLONE;
 
 /// Finds out.
 ///

@@ -4,7 +4,7 @@ use stackwright_contract::Instant;
 use stackwright_simulator::LinkPacket;
 
 use super::counts::Number;
-use super::train::Segment;
+use super::segment::Segment;
 
 /// A packet that was sent.
 #[derive(Clone, Debug)]

@@ -2,10 +2,10 @@
 //! nothing with the code.
 
 use proptest::prelude::*;
+use stackwright_drivers::tun::Segments as Kind;
 use stackwright_simulator::LinkPacket as _;
 
-use super::super::offload::{self, Kind, Offload};
-use super::{Protocol, Segment, Train};
+use super::{Checks, LENGTH, Offload, Protocol, Segment, SuperPacket};
 
 /// The Internet check as RFC 1071 §1 defines it, word by word.
 fn sum(octets: &[u8]) -> u32 {
@@ -38,6 +38,10 @@ fn is_sound(packet: &[u8], start: usize, number: u8) -> bool {
     network && folded(pseudo(packet, start, number) + sum(&packet[start..])) == 0xffff
 }
 
+fn decode(offload: Offload, packet: &[u8]) -> Option<SuperPacket<Box<[u8]>>> {
+    SuperPacket::decode(offload, 0, packet.into())?.complete(offload)
+}
+
 /// A super-packet as the kernel gives it.
 #[derive(Clone, Debug)]
 struct Super {
@@ -58,11 +62,19 @@ impl Super {
         let offset = if self.kind == Kind::Udp { 6 } else { 16 };
         let start = u16::try_from(self.start).unwrap();
         let headers = u16::try_from(self.headers).unwrap();
-        Offload { checksum: Some((start, offset)), cut: Some((self.kind, self.size, headers)) }
+        Offload {
+            checksum: Some((start, offset)),
+            split: Some((self.kind, self.size, headers)),
+            valid: false,
+        }
     }
 
-    fn train(&self) -> Train {
-        Train::decode(self.offload(), &self.packet).expect("it is sound")
+    fn whole(&self) -> SuperPacket<Box<[u8]>> {
+        decode(self.offload(), &self.packet).expect("it is sound")
+    }
+
+    fn segments(&self) -> Vec<Segment> {
+        Segment::all(self.offload(), &self.packet).expect("it is sound").collect()
     }
 }
 
@@ -115,11 +127,11 @@ fn super_packet() -> impl Strategy<Value = Super> {
 }
 
 /// What is written of some segments: the device's header, and the packet.
-fn written(train: &Train, segments: std::ops::Range<usize>) -> (Offload, Vec<u8>) {
+fn written(whole: &SuperPacket<Box<[u8]>>, segments: std::ops::Range<usize>) -> (Offload, Vec<u8>) {
     let mut octets = Vec::new();
-    let payload = train.encode(segments, &mut octets).to_vec();
+    let payload = whole.encode(segments, Checks::Complete, &mut octets).to_vec();
     octets.extend_from_slice(&payload);
-    let packet = octets.split_off(offload::LENGTH);
+    let packet = octets.split_off(LENGTH);
     let offload =
         Offload::decode(octets.try_into().unwrap()).expect("what is encoded can be decoded");
     (offload, packet)
@@ -128,12 +140,12 @@ fn written(train: &Train, segments: std::ops::Range<usize>) -> (Offload, Vec<u8>
 proptest! {
     #[test]
     fn segments_are_packets_of_their_own(of in super_packet()) {
-        let train = of.train();
+        let whole = of.whole();
         let count = (of.packet.len() - of.headers).div_ceil(of.size.into());
-        prop_assert_eq!(train.segments(), count);
+        prop_assert_eq!(whole.segments(), count);
         let mut payload = Vec::new();
         for nth in 0..count {
-            let (_, packet) = written(&train, nth..nth + 1);
+            let (_, packet) = written(&whole, nth..nth + 1);
             prop_assert!(is_sound(&packet, of.start, of.number()));
             if of.kind != Kind::Udp {
                 let at = of.start + 4..of.start + 8;
@@ -149,11 +161,11 @@ proptest! {
 
     #[test]
     fn what_is_joined_is_what_was_cut(of in super_packet(), cuts in prop::collection::vec(0_usize..600, 0..4)) {
-        let train = of.train();
-        let count = train.segments();
-        let alone = |train: &Train, nth| written(train, nth..nth + 1);
+        let whole = of.whole();
+        let count = whole.segments();
+        let alone = |whole: &SuperPacket<_>, nth| written(whole, nth..nth + 1);
 
-        let (offload, packet) = written(&train, 0..count);
+        let (offload, packet) = written(&whole, 0..count);
         if count > 1 {
             prop_assert_eq!(offload, of.offload());
             prop_assert_eq!(&packet, &of.packet);
@@ -164,18 +176,18 @@ proptest! {
         cuts.sort_unstable();
         cuts.dedup();
         for run in cuts.windows(2) {
-            let (offload, packet) = written(&train, run[0]..run[1]);
-            let again = Train::decode(offload, &packet).expect("a run of segments is a train");
+            let (offload, packet) = written(&whole, run[0]..run[1]);
+            let again = decode(offload, &packet).expect("several segments are a super-packet");
             prop_assert_eq!(again.segments(), run[1] - run[0]);
             for nth in run[0]..run[1] {
-                prop_assert_eq!(alone(&again, nth - run[0]), alone(&train, nth));
+                prop_assert_eq!(alone(&again, nth - run[0]), alone(&whole, nth));
             }
         }
     }
 
     #[test]
     fn an_altered_segment_is_seen_to_be(of in super_packet(), nth: prop::sample::Index, bit: u64) {
-        let mut segments: Vec<_> = Segment::all(of.train()).collect();
+        let mut segments = of.segments();
         let count = segments.len();
         let segment = &mut segments[nth.index(count)];
         let (octets, exposed) = (segment.octets(), segment.exposed());
@@ -186,9 +198,9 @@ proptest! {
         let mut packet = Vec::new();
         let rest = segment.encode(1, &mut packet).to_vec();
         packet.extend_from_slice(&rest);
-        packet.drain(..offload::LENGTH);
+        packet.drain(..LENGTH);
         prop_assert!(!is_sound(&packet, of.start, of.number()));
-        // It has left its train: nobody may join it to a neighbour again.
+        // It has left its super-packet: nobody may join it to a neighbour again.
         for two in segments.windows(2) {
             prop_assert_eq!(two[0].precedes(&two[1]), !two[0].is_altered() && !two[1].is_altered());
         }
@@ -204,14 +216,14 @@ proptest! {
             let check = !(sum(&of.packet[..of.start]) as u16);
             of.packet[10..12].copy_from_slice(&check.to_be_bytes());
         }
-        let mut segments: Vec<_> = Segment::all(of.train()).collect();
+        let mut segments = of.segments();
         let count = segments.len();
         let segment = &mut segments[nth.index(count)];
         let alone = |segment: &Segment| {
             let mut packet = Vec::new();
             let rest = segment.encode(1, &mut packet).to_vec();
             packet.extend_from_slice(&rest);
-            packet.split_off(offload::LENGTH)
+            packet.split_off(LENGTH)
         };
         let before = alone(segment);
         prop_assert_eq!(segment.ecn(), bits);
@@ -226,16 +238,17 @@ proptest! {
     #[test]
     fn a_lone_packet_is_completed(of in super_packet()) {
         let Offload { checksum, .. } = of.offload();
-        let train = Train::decode(Offload { checksum, cut: None }, &of.packet).expect("it is sound");
-        prop_assert_eq!(train.segments(), 1);
-        let (offload, packet) = written(&train, 0..1);
+        let lone = Offload { checksum, ..Offload::default() };
+        let whole = decode(lone, &of.packet).expect("it is sound");
+        prop_assert_eq!(whole.segments(), 1);
+        let (offload, packet) = written(&whole, 0..1);
         prop_assert_eq!(offload, Offload::default());
         prop_assert!(is_sound(&packet, of.start, of.number()));
     }
 
     #[test]
     fn nothing_that_a_device_says_is_fatal(
-        head: [u8; offload::LENGTH],
+        head: [u8; LENGTH],
         version in 0_u8..16,
         mut packet in prop::collection::vec(any::<u8>(), 0..200),
         bit: u64,
@@ -244,10 +257,10 @@ proptest! {
             *first = version << 4 | *first & 15;
         }
         let Some(offload) = Offload::decode(head) else { return Ok(()) };
-        let Some(train) = Train::decode(offload, &packet) else { return Ok(()) };
-        let count = train.segments();
-        written(&train, 0..count);
-        for mut segment in Segment::all(train) {
+        let Some(whole) = decode(offload, &packet) else { return Ok(()) };
+        let count = whole.segments();
+        written(&whole, 0..count);
+        for mut segment in Segment::all(offload, &packet).into_iter().flatten() {
             segment.exposed();
             segment.alter(bit);
         }
@@ -263,10 +276,10 @@ fn an_empty_segment_is_altered_in_its_checksum() {
     packet[32] = 5 << 4;
     let sound = |packet: &[u8]| sum(&packet[20..]) + pseudo(packet, 20, 6);
     packet[36] = 0x12;
-    let train = Train::decode(Offload::default(), &packet).expect("it is sound");
-    assert_eq!(train.protocol, Protocol::Tcp);
     let before = sound(&packet);
-    let mut segment = Segment::all(train).next().expect("there is one");
+    let all = Segment::all(Offload::default(), &packet).expect("it is sound");
+    let mut segment = all.last().expect("there is one");
+    assert_eq!(segment.protocol(), Protocol::Tcp);
     assert_eq!(segment.exposed(), 2);
     segment.alter(15);
     let mut head = Vec::new();

@@ -1,31 +1,73 @@
-//! One segment, as the model sees it.
+//! A packet, or one segment of a super-packet, as the model sees it.
+//!
+//! The payload of a super-packet is never copied: its segments share it until the last of them has
+//! left.
+
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use stackwright_drivers::tun::{Checks, LENGTH, Offload, SuperPacket, complete_ipv4};
 use stackwright_simulator::LinkPacket;
 
-use super::super::offload::LENGTH;
-use super::checksum::{IN_TCP, IN_UDP, complete_ipv4};
-use super::{Protocol, Train};
+/// Where the check is in a TCP header.
+const IN_TCP: usize = 16;
+/// Where it is in a UDP header.
+const IN_UDP: usize = 6;
 
-/// One segment of a train, which it shares with its neighbours.
+/// What a packet carries, as far as counts are kept apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+    /// ICMP of IPv4.
+    Icmp,
+    /// All else, neighbour discovery of IPv6 among it.
+    Other,
+}
+
+impl Protocol {
+    /// Each of them.
+    pub(crate) const ALL: [Protocol; 4] =
+        [Protocol::Tcp, Protocol::Udp, Protocol::Icmp, Protocol::Other];
+
+    /// That of a sound packet.
+    fn of(packet: &[u8]) -> Protocol {
+        match (packet[0] >> 4, packet[9], packet[6]) {
+            (4, 1, _) => Protocol::Icmp,
+            (4, 6, _) | (6, _, 6) => Protocol::Tcp,
+            (4, 17, _) | (6, _, 17) => Protocol::Udp,
+            _ => Protocol::Other,
+        }
+    }
+}
+
+/// One segment of a super-packet, which it shares with its neighbours.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Segment {
-    train: Arc<Train>,
+pub(super) struct Segment {
+    whole: Arc<SuperPacket<Box<[u8]>>>,
     index: usize,
     altered: bool,
 }
 
 impl Segment {
-    /// All of a train, in its order.
-    pub(in super::super) fn all(train: Train) -> impl Iterator<Item = Segment> {
-        let train = Arc::new(train);
-        (0..train.segments()).map(move |index| Segment {
-            train: Arc::clone(&train),
+    /// All of what a device gave, in their order. `None` where its headers contradict each other, or
+    /// are of no known version.
+    pub(super) fn all(
+        offload: Offload,
+        packet: &[u8],
+    ) -> Option<impl Iterator<Item = Segment> + use<>> {
+        let whole = SuperPacket::decode(offload, 0, Box::<[u8]>::from(packet))?;
+        let whole = Arc::new(whole.complete(offload)?);
+        Some((0..whole.segments()).map(move |index| Segment {
+            whole: Arc::clone(&whole),
             index,
             altered: false,
-        })
+        }))
     }
 
     /// As a complete packet.
@@ -37,45 +79,45 @@ impl Segment {
         octets
     }
 
-    /// It leaves its train, with these octets.
+    /// It leaves its super-packet, with these octets.
     fn leave(&mut self, octets: Vec<u8>) {
-        let train = Train { octets: octets.into(), protocol: self.protocol(), cut: None };
-        (self.train, self.index) = (Arc::new(train), 0);
+        let alone = SuperPacket::decode(Offload::default(), 0, octets.into());
+        (self.whole, self.index) = (Arc::new(alone.expect("a segment is a packet")), 0);
     }
 
-    pub(in super::super) fn protocol(&self) -> Protocol {
-        self.train.protocol
+    pub(super) fn protocol(&self) -> Protocol {
+        Protocol::of(self.whole.frame())
     }
 
     /// Whether a bit of it was turned over under way.
-    pub(in super::super) fn is_altered(&self) -> bool {
+    pub(super) fn is_altered(&self) -> bool {
         self.altered
     }
 
-    /// Whether `other` comes right behind this one in the same train.
-    pub(in super::super) fn precedes(&self, other: &Segment) -> bool {
-        Arc::ptr_eq(&self.train, &other.train) && self.index + 1 == other.index
+    /// Whether `other` comes right behind this one in the same super-packet.
+    pub(super) fn precedes(&self, other: &Segment) -> bool {
+        Arc::ptr_eq(&self.whole, &other.whole) && self.index + 1 == other.index
     }
 
-    /// It and as many behind it, as the device takes them: what [`Train::encode`] says.
-    pub(in super::super) fn encode<'a>(&'a self, segments: usize, head: &mut Vec<u8>) -> &'a [u8] {
-        self.train.encode(self.index..self.index + segments, head)
+    /// It and as many behind it, as the device takes them: what [`SuperPacket::encode`] says.
+    pub(super) fn encode<'a>(&'a self, segments: usize, head: &mut Vec<u8>) -> &'a [u8] {
+        self.whole.encode(self.index..self.index + segments, Checks::Complete, head)
     }
 }
 
 impl LinkPacket for Segment {
     /// Those of its IP packet.
     fn octets(&self) -> usize {
-        self.train.octets(self.index..self.index + 1)
+        self.whole.octets(self.index..self.index + 1)
     }
 
     /// Those of its payload: headers stay whole, since a payload that is altered is noticed by the
     /// transport's checksum and counted there, where an altered address or length would be noticed
     /// by many, or by nobody. Of a packet without payload the checksum itself is altered.
     fn exposed(&self) -> usize {
-        match self.train.cut {
-            None => alterable(&self.train.octets).len(),
-            Some(cut) => self.octets() - usize::from(cut.headers),
+        match self.whole.headers() {
+            None => alterable(self.whole.frame()).len(),
+            Some(headers) => self.octets() - headers,
         }
     }
 
@@ -84,7 +126,7 @@ impl LinkPacket for Segment {
     }
 
     fn ecn(&self) -> u8 {
-        ecn(&self.train.octets)
+        ecn(self.whole.frame())
     }
 
     /// Only what leaves alone can say something that its neighbours do not.
@@ -94,7 +136,7 @@ impl LinkPacket for Segment {
         self.leave(octets);
     }
 
-    /// It leaves its train, with a complete checksum, so that whoever receives it sees that it was
+    /// It leaves its super-packet, with a complete checksum, so that whoever receives it sees that it was
     /// altered.
     fn alter(&mut self, bit: u64) {
         let mut octets = self.octets_alone();
@@ -150,10 +192,8 @@ fn alterable(octets: &[u8]) -> Range<usize> {
     let end = octets.len();
     // The length of the transport's header, and where its checksum stands.
     let header = match number {
-        6 if first => {
-            octets.get(start + 12).map(|offset| (usize::from(offset >> 4) * 4, usize::from(IN_TCP)))
-        }
-        17 if first => Some((8, usize::from(IN_UDP))),
+        6 if first => octets.get(start + 12).map(|offset| (usize::from(offset >> 4) * 4, IN_TCP)),
+        17 if first => Some((8, IN_UDP)),
         1 | 58 if first => Some((8, 2)),
         _ => None,
     };

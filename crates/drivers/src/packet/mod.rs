@@ -1,0 +1,61 @@
+//! Ethernet frames of an interface that the kernel uses, too: AF_PACKET (packet(7)), as
+//! [`Frames`](stackwright_contract::services::Frames) on port 0.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | here | how an interface is opened |
+//! | `socket.rs` | its socket |
+//!
+//! The rest is as for [TUN devices](crate::tun): super-packets and checks, too. What this computer
+//! sends itself is not heard, and what is for other stations only where somebody else has made the
+//! interface promiscuous. The kernel hears all frames as well, and answers those for its own
+//! addresses: a stack above needs an IP address that the kernel does not have.
+
+mod socket;
+
+use std::io;
+use std::sync::Arc;
+
+use stackwright_wire::{Message, Pool};
+
+use crate::registry::Registry;
+use crate::tun::{Device, DeviceKind, ETHERNET, Port, hardware_address, mtu};
+
+/// An interface.
+pub type Packet<M> = Port<M, OfPacket>;
+
+/// The kind of [`Packet`].
+#[derive(Debug)]
+pub enum OfPacket {}
+
+impl DeviceKind for OfPacket {
+    const NAME: &'static str = "packet";
+}
+
+impl<M: Message> Port<M, OfPacket> {
+    /// Opens `interface` of this network namespace, which needs CAP_NET_RAW.
+    ///
+    /// A block of `pool` should have 66 000 octets, or super-packets are copied.
+    ///
+    /// # Errors
+    /// The kernel's: `PermissionDenied`, or no such device; `Unsupported` where it is not Ethernet.
+    pub fn open(
+        interface: &str,
+        registry: &Registry,
+        lane: usize,
+        pool: Arc<Pool<M>>,
+    ) -> io::Result<Self> {
+        hardware_address(interface)?;
+        let device = Device::of_socket(socket::open(interface)?);
+        Port::new(device, ETHERNET, mtu(interface)?, registry, lane, pool)
+    }
+}
+
+/// Returns the hardware address of an Ethernet interface: from it a stack above sends, since what
+/// is sent to another is not heard.
+///
+/// # Errors
+/// The kernel's, where there is no such interface; `Unsupported` where it is not Ethernet.
+pub fn address(interface: &str) -> io::Result<[u8; 6]> {
+    hardware_address(interface)
+}

@@ -1,0 +1,92 @@
+//! A TUN or TAP device: frames of the kernel as reads, frames for the kernel as writes.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::offload::{self, Offload};
+use super::{Options, request};
+
+/// The device file that makes them.
+pub const CLONE: &str = "/dev/net/tun";
+
+/// What speaks of frames with the header of `offload.rs`: a device, or a packet socket. A device
+/// that was made by it is gone when this is dropped.
+#[derive(Debug)]
+pub struct Device {
+    descriptor: OwnedFd,
+    /// Whether the kernel knows super-packets of UDP.
+    pub(super) datagrams: bool,
+}
+
+impl Device {
+    /// Attaches to a device in the network namespace of the calling thread, or makes it there.
+    ///
+    /// # Errors
+    /// The kernel's, where it refuses.
+    pub fn open(name: &str, options: Options) -> io::Result<Device> {
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::open(CLONE, flags, Mode::empty())?;
+        request::attach(&file, name, options.kind)?;
+        let segments = options.super_packets;
+        // Kernels before 6.2 do not know those of UDP.
+        let datagrams = segments && request::offload(&file, true, true).is_ok();
+        if !datagrams {
+            request::offload(&file, segments, false)?;
+        }
+        Ok(Device { descriptor: file, datagrams })
+    }
+
+    /// Takes a socket that puts the same header before each frame.
+    pub(crate) fn of_socket(descriptor: OwnedFd) -> Self {
+        Device { descriptor, datagrams: true }
+    }
+
+    /// Reads the next frame, if there is one now, into `into` and, as far as that is too short,
+    /// into `rest`.
+    ///
+    /// # Errors
+    /// The kernel's, where the device is gone.
+    pub fn read(&self, into: &mut [u8], rest: &mut [u8]) -> io::Result<Arrived> {
+        let mut header = [0; offload::LENGTH];
+        let mut parts =
+            [IoSliceMut::new(&mut header), IoSliceMut::new(into), IoSliceMut::new(rest)];
+        match rustix::io::readv(&self.descriptor, &mut parts) {
+            Ok(octets) if octets >= offload::LENGTH => Ok(match Offload::decode(header) {
+                Some(offload) => Arrived::Frame(offload, octets - offload::LENGTH),
+                None => Arrived::Unknown,
+            }),
+            Ok(_) => Ok(Arrived::Unknown),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(Arrived::Nothing),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes a frame that lies in pieces, behind the header of the device.
+    ///
+    /// # Errors
+    /// The kernel's: it does not take a frame where the device is down, or where the frame makes no
+    /// sense to it.
+    pub fn write(&self, pieces: &[IoSlice<'_>]) -> Result<(), Errno> {
+        rustix::io::writev(&self.descriptor, pieces).map(drop)
+    }
+}
+
+/// What a read found.
+#[derive(Debug)]
+pub enum Arrived {
+    /// A frame of so many octets.
+    Frame(Offload, usize),
+    /// A frame with which something is to be done that nobody offered to do.
+    Unknown,
+    /// None now.
+    Nothing,
+}
+
+impl AsFd for Device {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}

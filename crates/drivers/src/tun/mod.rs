@@ -1,0 +1,127 @@
+//! Network devices as [`Frames`](stackwright_contract::services::Frames) on port 0: a TUN device,
+//! whose frames are IP packets, or a TAP device, whose frames are Ethernet's.
+//!
+//! ```text
+//!    Frames::Delivered                                                  Frames::Send
+//!        ▴  port.rs         credit, what is held, what waits               ▼
+//!        │  checksum.rs     verified where the kernel has not              │
+//!        │  split.rs        a super-packet of UDP becomes a batch          │  merge.rs   a batch becomes one of
+//!        │  super_packet.rs one of TCP stays as it is                      │             TCP or UDP again
+//!        └─ device.rs       readv(2), the header of offload.rs first       └─ writev(2)
+//! ```
+//!
+//! | file | what |
+//! | --- | --- |
+//! | here | how a device is opened |
+//! | `port.rs` | the adapter, of these devices and of [packet sockets](crate::packet) |
+//! | `device.rs`, `request.rs` | devices, and the requests that have no other call |
+//! | `offload.rs` | what is said before each frame |
+//! | `super_packet.rs`, `split.rs` | several segments under one header, and each of them |
+//! | `merge.rs` | the other way: the neighbours of a batch under one header |
+//! | `checksum.rs` | the checks that all of them need |
+//!
+//! The kernel and this end spare each other the checks of TCP and UDP:
+//! [`PathLimits::checks`](stackwright_contract::PathLimits::checks) is set. The check of a fragment
+//! cannot be verified here: who puts fragments together verifies it.
+
+mod checksum;
+mod device;
+mod merge;
+mod offload;
+mod port;
+mod request;
+mod split;
+mod super_packet;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::sync::Arc;
+
+use stackwright_wire::{Message, Pool};
+
+use crate::registry::Registry;
+
+pub use checksum::complete_ipv4;
+pub use device::{Arrived, CLONE, Device};
+pub use offload::{LENGTH, Offload, Segments};
+pub use port::{DeviceKind, Port};
+pub(crate) use request::{hardware_address, mtu};
+pub use split::Checks;
+pub use super_packet::{LONGEST, SuperPacket};
+
+/// Octets of an Ethernet header.
+pub(crate) const ETHERNET: usize = 14;
+
+/// A TUN or TAP device.
+pub type Tun<M> = Port<M, OfTun>;
+
+/// The kind of [`Tun`].
+#[derive(Debug)]
+pub enum OfTun {}
+
+impl DeviceKind for OfTun {
+    const NAME: &'static str = "tun";
+}
+
+/// What a device's frames are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Kind {
+    /// IP packets.
+    #[default]
+    Tun,
+    /// Ethernet frames.
+    Tap,
+}
+
+/// How a device is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// What its frames are.
+    pub kind: Kind,
+    /// Whether the kernel hands over super-packets: a router that forwards to links of a smaller
+    /// MTU takes none.
+    pub super_packets: bool,
+}
+
+impl Default for Options {
+    /// IP packets, and super-packets of them.
+    fn default() -> Self {
+        Options { kind: Kind::Tun, super_packets: true }
+    }
+}
+
+impl<M: Message> Port<M, OfTun> {
+    /// Attaches to the TUN device `name` of this network namespace, or makes it, which needs
+    /// CAP_NET_ADMIN; one that was made for a user (`ip tuntap add … user …`) needs nothing.
+    ///
+    /// A block of `pool` should have 66 000 octets, or super-packets are copied.
+    ///
+    /// # Errors
+    /// The kernel's: `NotFound` without the driver, `PermissionDenied`, `ResourceBusy` where another
+    /// program has it.
+    pub fn open(
+        name: &str,
+        registry: &Registry,
+        lane: usize,
+        pool: Arc<Pool<M>>,
+    ) -> io::Result<Self> {
+        Self::open_with(name, Options::default(), registry, lane, pool)
+    }
+
+    /// Does the same with options.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        name: &str,
+        options: Options,
+        registry: &Registry,
+        lane: usize,
+        pool: Arc<Pool<M>>,
+    ) -> io::Result<Self> {
+        let device = Device::open(name, options)?;
+        let link = if options.kind == Kind::Tap { ETHERNET } else { 0 };
+        Port::new(device, link, mtu(name)?, registry, lane, pool)
+    }
+}
