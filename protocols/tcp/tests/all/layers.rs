@@ -209,13 +209,34 @@ fn connections_carry_octets_both_ways_and_end_in_good_order() {
 
 /// RFC 9293 §3.10.7.1.
 #[test]
-fn a_station_that_awaits_nobody_resets() {
+fn a_port_that_nobody_listens_at_resets() {
+    let nobody = Talker::new(0, Vec::new(), Ends::Finishes);
+    let talkers = [Talker::new(3, octets(100), Ends::Finishes), nobody];
+    let mut scene = Scene::new(1, Conditions::IDEAL, talkers);
+    let local = SocketAddr::from(([10, 0, 0, 2], PORT + 1)).into();
+    scene.world.ask(scene.stations[1], StreamsRequest::Listen { listener: LISTENER, local });
+    scene.until_over(0, 1);
+    let refused = scene.sides(0).iter().filter(|side| side.ended == Some(Ended::Refused(0)));
+    assert_eq!(refused.count(), 3);
+}
+
+/// A backlog that is full drops what asks: it asks again, and is served when another has gone.
+#[test]
+fn who_finds_no_name_tries_again() {
     let talkers =
         [Talker::new(3, octets(100), Ends::Finishes), Talker::new(1, octets(100), Ends::Finishes)];
     let mut scene = Scene::new(1, Conditions::IDEAL, talkers);
+    scene.world.run_for(Duration::from_secs(10));
+    let ends = |scene: &Scene| scene.sides(0).iter().filter(|side| side.ended.is_some()).count();
+    assert_eq!(ends(&scene), 1);
+    for index in [2, 3] {
+        let (listener, association, credit) = (LISTENER, name(index), CREDIT);
+        let awaits = StreamsRequest::Await { listener, association, credit };
+        scene.world.ask(scene.stations[1], awaits);
+        scene.world.application_mut(scene.stations[1]).sides.push(Side::default());
+    }
     scene.until_over(0, 1);
-    let refused = scene.sides(0).iter().filter(|side| side.ended == Some(Ended::Refused(0)));
-    assert_eq!(refused.count(), 2);
+    assert!(scene.sides(0).iter().all(|side| side.ended == Some(Ended::Finished)));
 }
 
 /// RFC 9293 §3.10.5.
