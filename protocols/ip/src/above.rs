@@ -6,12 +6,13 @@ use stackwright_base::map::Map as _;
 use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
 use stackwright_contract::{Address, Context, Handle, Participant, PathLimits};
 use stackwright_wire::Message;
+use stackwright_wire::internet::Extensions;
 
 use crate::address::{is_group, is_host};
 use crate::credit::{Owed, ROOM};
 use crate::head::{Key, PACKET_MOST, Template};
 use crate::interface::{Owner, owner, source_of};
-use crate::{Ip, NAME, Out, v4};
+use crate::{Ip, NAME, Out, v6};
 
 /// Whose packets a listener has.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,8 @@ pub(crate) struct Association {
     pub(crate) is_open: bool,
     /// The own address that was asked for.
     local: Option<IpAddr>,
+    /// In the packets that it sends: the own address, or where that is a group's, one of its own.
+    pub(crate) source: IpAddr,
     /// Before each message.
     pub(crate) template: Template,
     /// Octets of a message that fits into a packet.
@@ -69,7 +72,7 @@ impl<M: Message> Ip<M> {
         let Address::InternetProtocol { host, protocol } = local.address else {
             return out.indicate(refused(listener, Ended::Unavailable));
         };
-        if !is_own(host) {
+        if !is_own(host) || Extensions::is_one(protocol) {
             return out.indicate(refused(listener, Ended::Unavailable));
         }
         self.above.listen(listener, Listener { host, protocol });
@@ -92,6 +95,9 @@ impl<M: Message> Ip<M> {
         let Address::InternetProtocol { host: peer, protocol } = remote.address else {
             return out.indicate(refused(name, Ended::Unavailable));
         };
+        if Extensions::is_one(protocol) {
+            return out.indicate(refused(name, Ended::Unavailable)); // it is a part of headers
+        }
         let own = local.and_then(|local| match local.address {
             Address::InternetProtocol { host, .. } => Some(host),
             _ => None,
@@ -135,6 +141,7 @@ impl<M: Message> Ip<M> {
             hop: None,
             is_open: false,
             local: None,
+            source: key.own,
             template: Template::new(key.own, key.peer, key.protocol, self.config.hop_limit),
             longest: 0,
             path: PathLimits::UNBOUNDED,
@@ -177,7 +184,8 @@ impl<M: Message> Ip<M> {
         let template = Template::new(source, key.peer, key.protocol, self.config.hop_limit);
         let path = self.path_to(interface, key.peer);
         let Some(open) = self.above.get_mut(name) else { return };
-        (open.key, open.template, open.hop, open.is_open) = (key, template, Some(hop), true);
+        (open.key, open.source, open.template) = (key, source, template);
+        (open.hop, open.is_open) = (Some(hop), true);
         open.set_path(path);
         let [local, remote] = [key.own, key.peer].map(|host| participant(host, key.protocol));
         let (credit, association) = (ROOM, name);
@@ -189,7 +197,9 @@ impl<M: Message> Ip<M> {
     fn path_to(&self, interface: u16, peer: IpAddr) -> PathLimits {
         let link = self.links.get(usize::from(interface)).and_then(|link| link.path(peer));
         let path = link.unwrap_or(PathLimits::UNBOUNDED);
-        PathLimits { longest: path.longest.min(PACKET_MOST as u32), ..path }
+        let most = if peer.is_ipv4() { PACKET_MOST } else { PACKET_MOST + v6::LENGTH };
+        let longest = path.longest.min(self.paths.to(peer)).min(most as u32);
+        PathLimits { longest, ..path }
     }
 
     /// Lets the first packet of a peer have a name that waits; `None`: nobody listens, or none
@@ -243,6 +253,22 @@ impl<M: Message> Ip<M> {
                 self.try_open(cx, name, out);
             }
         }
+    }
+
+    /// The path to a peer has changed: all that send to it are told what it takes.
+    pub(crate) fn update_path(&mut self, peer: IpAddr, out: Out<'_, M>) {
+        let with = |(name, open): (Handle, &Association)| {
+            (open.is_open && open.key.peer == peer).then_some((name, open.interface))
+        };
+        let names: alloc::vec::Vec<_> = self.above.iter().filter_map(with).collect();
+        for (name, interface) in names {
+            self.tell_path(name, self.path_to(interface, peer), out);
+        }
+    }
+
+    /// Returns whether somebody here listens to a group.
+    pub(crate) fn has_joined(&self, group: IpAddr) -> bool {
+        self.listeners.iter().any(|at| self.above.listener(*at).is_some_and(|at| at.host == group))
     }
 
     /// Tells an association what its path takes, where that has changed.
@@ -300,11 +326,8 @@ fn refused<M: Message>(name: Handle, why: Ended) -> DatagramsIndication<M> {
 impl Association {
     /// Notes what the path takes, as packets with their headers.
     fn set_path(&mut self, packets: PathLimits) {
-        let header = self.template.length();
-        self.path = packets.behind_header(header as u32);
-        // The length field of IPv6 does not count the header.
-        let most = if header == v4::LENGTH { PACKET_MOST - header } else { PACKET_MOST };
-        self.longest = (self.path.longest as usize).min(most);
+        self.path = packets.behind_header(self.template.length() as u32);
+        self.longest = self.path.longest as usize;
     }
 
     pub(crate) fn remote_participant(&self) -> Participant {

@@ -29,6 +29,8 @@ pub(crate) struct Head {
     /// The two bits of congestion notification.
     pub(crate) ecn: u8,
     pub(crate) hops: u8,
+    /// Where the octet is that says the protocol.
+    pub(crate) next_at: u16,
     /// Octets before the payload: options and extension headers, too.
     pub(crate) length: u16,
     /// Octets of the packet; what follows them is padding of a link.
@@ -57,29 +59,23 @@ pub(crate) struct Key {
     pub(crate) protocol: u8,
 }
 
-/// Why a packet is not handled.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wrong {
-    /// It is dropped.
-    Dropped(&'static str),
-    /// It is dropped, and its sender may be told: an ICMPv6 parameter problem of this code, at
-    /// this octet.
-    Problem { reason: &'static str, code: u8, at: u32 },
-}
-
 impl Head {
-    /// Reads the header at the front of a packet.
+    /// Reads the header at the front of a packet. Extension headers of IPv6 are read by whom the
+    /// packet is for: until then, the first of them is its protocol.
+    ///
+    /// # Errors
+    /// Returns why it is dropped.
     #[inline(always)]
-    pub(crate) fn read<M: Message>(packet: &mut M) -> Result<Head, Wrong> {
+    pub(crate) fn read<M: Message>(packet: &mut M) -> Result<Head, &'static str> {
         let octets = packet.len();
         match packet.front(v4::LENGTH) {
             Some(front) if front[0] == 0x45 => v4::read(front, octets),
             Some(front) => match front[0] >> 4 {
                 4 => v4::read_with_options(packet),
-                6 => v6::read(packet),
-                _ => Err(Wrong::Dropped("a packet of another version")),
+                6 => v6::read(packet.front(v6::LENGTH).unwrap_or_default(), octets),
+                _ => Err("a packet of another version"),
             },
-            None => Err(Wrong::Dropped("a packet shorter than its header")),
+            None => Err("a packet shorter than its header"),
         }
     }
 
@@ -88,12 +84,38 @@ impl Head {
     pub(crate) fn of_front(front: &[u8], octets: usize) -> Option<Head> {
         match front.first()? >> 4 {
             4 => v4::read(front.get(..v4::LENGTH)?, octets).ok(),
-            6 => {
-                let head = v6::read_plain(front.get(..v6::LENGTH)?, octets).ok();
-                head.filter(|head| !Extensions::is_one(head.protocol))
-            }
+            6 => v6::read(front, octets).ok(),
             _ => None,
         }
+    }
+
+    /// Returns the header of a packet of this host, whose payload is pushed behind it.
+    pub(crate) fn of(source: IpAddr, destination: IpAddr, protocol: u8, hops: u8) -> Head {
+        let length = if source.is_ipv4() { v4::LENGTH } else { v6::LENGTH };
+        Head {
+            source,
+            destination,
+            protocol,
+            ecn: 0,
+            hops,
+            next_at: 0,
+            length: length as u16,
+            total: length,
+            fragment: None,
+            df: true,
+        }
+    }
+
+    /// Returns whether extension headers of IPv6 are between the header and the payload, and were
+    /// not read yet.
+    #[inline]
+    pub(crate) fn is_extended(&self) -> bool {
+        Extensions::is_one(self.protocol) && self.source.is_ipv6()
+    }
+
+    /// Returns the octets of the header that [`push`](Head::push) writes.
+    pub(crate) fn header_octets(&self) -> usize {
+        if self.source.is_ipv4() { v4::LENGTH } else { v6::LENGTH }
     }
 
     /// Returns the key of the association that it is for.
@@ -105,7 +127,7 @@ impl Head {
     /// Writes it before the payload, without options or extensions.
     pub(crate) fn push<M: Message>(&self, payload: &mut M) {
         let template = Template::new(self.source, self.destination, self.protocol, self.hops);
-        let header = template.header(self.ecn, payload.len(), self.df);
+        let header = template.header(self.ecn, payload.len(), true);
         payload.push_front(template.length()).copy_from_slice(&header[..template.length()]);
     }
 }

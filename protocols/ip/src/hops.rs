@@ -215,11 +215,13 @@ impl<M: Message> Ip<M> {
                 if self.hops.resolve(&(interface, host)) == Some(name) {
                     self.hops.erase(&(interface, host));
                 }
+                for (_, open) in self.above.iter_mut() {
+                    open.hop.take_if(|hop| *hop == name); // the next message opens another
+                }
                 for Waiting { back, .. } in gate.shut() {
                     cx.dropped(NAME, "a packet whose next hop is gone");
                     self.give_back(back, out);
                 }
-                self.update(cx, interface, out);
             }
             Some(Party::Awaited(_)) | None => {}
         }

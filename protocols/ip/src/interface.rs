@@ -1,7 +1,7 @@
 //! Interfaces: their addresses, and what their links take.
 
 use alloc::vec::Vec;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 
 use stackwright_contract::PathLimits;
 
@@ -92,6 +92,28 @@ pub(crate) fn owner(links: &[Link], by: u16, host: IpAddr) -> Owner {
         Owner::Other
     }
 }
+
+/// Returns whether every host here is in a group: all hosts of a link, or those that an own address
+/// of IPv6 has neighbours ask in (RFC 1112 §4, RFC 4291 §2.8).
+pub(crate) fn is_joined(links: &[Link], group: IpAddr) -> bool {
+    let IpAddr::V6(group) = group else {
+        return !group.is_multicast() || group == IpAddr::from([224, 0, 0, 1]);
+    };
+    let asked = |own: &Own| match own.host {
+        IpAddr::V6(own) => {
+            group.to_bits() >> 24 == ASKED.to_bits() >> 24
+                && group.octets()[13..] == own.octets()[13..]
+        }
+        IpAddr::V4(_) => false,
+    };
+    ALL_NODES.contains(&group) || links.iter().flat_map(|link| &link.addresses).any(asked)
+}
+
+/// All nodes of an interface, and of a link.
+const ALL_NODES: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0xff01, 0, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1)];
+/// The groups whose last 24 bits are those of an address.
+const ASKED: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00, 0);
 
 /// Returns the source of packets to `peer` that leave by an interface: one of its own addresses,
 /// or where it has none, another (RFC 6724 §4).

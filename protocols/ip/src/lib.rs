@@ -14,7 +14,10 @@
 //! | `hops.rs` | associations below: next hops, and what arrives on a link |
 //! | `credit.rs` | what waits for credit, and credit that is given back |
 //! | `receive.rs`, `send.rs` | up, and down |
-//! | `icmp.rs` | ICMP messages that arrive |
+//! | `forward.rs`, `super_packets.rs` | packets for others, also those that a kernel did not segment |
+//! | `reassembly.rs`, `fragments.rs` | fragments that arrive, and that leave |
+//! | `icmp.rs`, `errors.rs` | ICMP messages that arrive, and errors that leave |
+//! | `path_mtu.rs` | the path MTU to peers |
 //! | `point.rs` | a layer of its own below: a link without addresses |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -25,14 +28,20 @@ mod above;
 mod address;
 mod config;
 mod credit;
+mod errors;
+mod forward;
+mod fragments;
 mod head;
 mod hops;
 mod icmp;
 mod interface;
+mod path_mtu;
 mod point;
+mod reassembly;
 mod receive;
 mod routes;
 mod send;
+mod super_packets;
 mod v4;
 mod v6;
 
@@ -43,19 +52,22 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use stackwright_base::map::{Cached, Keyed, Map as _};
+use stackwright_base::map::{Cached, Hashing as _, Keyed, Map as _};
 use stackwright_contract::ask::{Ask, Peer, Question, ask_behind_header};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended};
 use stackwright_contract::{
-    Arrivals, Batches, Context, Facts, Handle, IndicationTo, NameAbove, Names, Outlet, Protocol,
-    RequestTo,
+    Arrivals, Batches, Context, Facts, Handle, IndicationTo, Instant, NameAbove, Names, Outlet,
+    Protocol, RequestTo, earliest,
 };
 use stackwright_wire::{Message, Pool};
 
 use above::{Association, Listener};
+use errors::{Fault, Limiter};
 use head::{HEADER_MOST, Key};
 use hops::{Hop, Port};
 use interface::Link;
+use path_mtu::PathMtu;
+use reassembly::Reassembly;
 use routes::Routes;
 use send::{BLOCK, LENT_MOST};
 
@@ -75,6 +87,12 @@ pub struct Ip<M: Message> {
     hops: Cached<(u16, IpAddr), Handle, Keyed>,
     /// Next hops without users, the oldest first, and others that were once.
     unused: VecDeque<Handle>,
+    reassembly: Reassembly,
+    paths: PathMtu,
+    limiter: Limiter,
+    /// Of identifications: a secret, and how many packets have left in fragments.
+    hashing: Keyed,
+    fragmented: u32,
     /// Whether the first words were said below.
     has_begun: bool,
     pool: Pool<M>,
@@ -101,11 +119,23 @@ impl<M: Message> Ip<M> {
             below: Arrivals::default(),
             hops: Cached::new(config.seed),
             unused: VecDeque::new(),
+            reassembly: Reassembly::default(),
+            paths: PathMtu::default(),
+            limiter: Limiter::new(config.seed),
+            hashing: Keyed::new(config.seed),
+            fragmented: 0,
             has_begun: false,
             pool: Pool::new(BLOCK, LENT_MOST),
             lent: Vec::new(),
             config,
         }
+    }
+}
+
+impl<M: Message> Ip<M> {
+    /// Returns the octets that fragments of incomplete packets hold, for displays and tests.
+    pub fn held_fragments(&self) -> usize {
+        self.reassembly.held()
     }
 }
 
@@ -159,6 +189,23 @@ impl<M: Message> Protocol for Ip<M> {
         out: &mut impl Outlet<Self>,
     ) {
         self.on_indication(cx, indication, out);
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        while let Some(expired) = self.reassembly.expired(cx.now()) {
+            cx.dropped(NAME, "fragments of which others did not come");
+            if let Some((head, octets)) = expired.first {
+                let packet = M::with_headroom(0, &octets);
+                self.fault(cx, expired.interface, &head, packet, Fault::Incomplete, out);
+            }
+        }
+        while let Some(peer) = self.paths.expired(cx.now()) {
+            self.update_path(peer, out);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        earliest(self.reassembly.deadline(), self.paths.deadline())
     }
 
     fn flush(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {

@@ -4,12 +4,17 @@ use stackwright_base::map::Map as _;
 use stackwright_contract::services::{
     Batch, DatagramsIndication, DatagramsRequest, Ecn, MessageProperties,
 };
-use stackwright_contract::{Context, Handle, IndicationTo, Outlet};
+use stackwright_contract::{Context, Handle, IndicationTo, Outlet, PathLimits};
 use stackwright_wire::{Message, SegmentLayout};
 
+use crate::above::Unheard;
 use crate::address::is_host;
-use crate::head::{Head, ICMP, ICMP6, Key, Wrong};
-use crate::interface::{Owner, owner};
+use crate::errors::Fault;
+use crate::head::{Head, ICMP, ICMP6, Key};
+use crate::interface::{Owner, is_joined, owner};
+use crate::reassembly::Outcome;
+use crate::send::HEADROOM;
+use crate::v6::{self, Wrong};
 use crate::{Ip, NAME, Out};
 
 impl<M: Message> Ip<M> {
@@ -74,7 +79,7 @@ impl<M: Message> Ip<M> {
     fn one(&mut self, cx: &Context, interface: u16, mut packet: M, out: &mut impl Outlet<Self>) {
         let head = match Head::read(&mut packet) {
             Ok(head) => head,
-            Err(wrong) => return self.wrong(cx, interface, wrong, packet, out),
+            Err(reason) => return cx.dropped(NAME, reason),
         };
         let key = head.key();
         // An association has a key of its own addresses: nothing more is to be checked.
@@ -168,44 +173,89 @@ impl<M: Message> Ip<M> {
         Some((self.table.resolve(&head.key())?, head))
     }
 
-    /// Drops a packet whose header is wrong.
-    #[cold]
-    fn wrong(&mut self, cx: &Context, _by: u16, wrong: Wrong, _packet: M, _out: Out<'_, M>) {
-        match wrong {
-            Wrong::Dropped(reason) | Wrong::Problem { reason, .. } => cx.dropped(NAME, reason),
-        }
-    }
-
     /// Handles what is for no association, is a fragment, or ICMP.
     #[inline(never)]
-    fn stray(&mut self, cx: &Context, interface: u16, head: Head, mut packet: M, out: Out<'_, M>) {
+    fn stray(&mut self, cx: &Context, by: u16, mut head: Head, mut packet: M, out: Out<'_, M>) {
         if !is_host(head.source) {
             return cx.dropped(NAME, "a packet whose source is no host");
         }
         packet.truncate(head.total);
-        match owner(&self.links, interface, head.destination) {
-            Owner::Own | Owner::Several => {}
+        match owner(&self.links, by, head.destination) {
+            Owner::Own => {}
+            Owner::Several => {
+                let group = head.destination;
+                if !is_joined(&self.links, group) && !self.has_joined(group) {
+                    return cx.dropped(NAME, "a packet to a group that nobody here has joined");
+                }
+            }
+            Owner::Other if self.config.forwards => return self.forward(cx, by, head, packet, out),
             Owner::Other => return cx.dropped(NAME, "a packet for another host"),
         }
-        if head.fragment.is_some() {
-            return cx.dropped(NAME, "a fragment");
+        if owner(&self.links, by, head.source) != Owner::Other {
+            return cx.dropped(NAME, "a packet from an address of this host, or of several");
         }
-        self.whole(cx, interface, head, packet, out);
+        if head.is_extended()
+            && let Err(Wrong { reason, problem }) = v6::read_chain(&mut packet, &mut head)
+        {
+            cx.dropped(NAME, reason);
+            if let Some((code, at)) = problem {
+                self.fault(cx, by, &head, packet, Fault::Problem { code, at }, out);
+            }
+            return;
+        }
+        if head.fragment.is_some() {
+            return self.fragment(cx, by, head, packet, out);
+        }
+        self.whole(cx, by, head, packet, out);
+    }
+
+    /// Handles a fragment for this host.
+    fn fragment(&mut self, cx: &Context, by: u16, head: Head, mut packet: M, out: Out<'_, M>) {
+        let link = self.links[usize::from(by)].path(head.source).unwrap_or(PathLimits::UNBOUNDED);
+        match self.reassembly.add(cx.now(), (by, link), head, &mut packet, HEADROOM) {
+            Outcome::Kept => {}
+            Outcome::Whole(head, octets) => {
+                let end = octets.len();
+                let mut whole = M::from_block(octets.into(), HEADROOM, end);
+                let Head { source, destination, protocol, hops, ecn, .. } = head;
+                let first = Head { ecn, ..Head::of(source, destination, protocol, hops) };
+                first.push(&mut whole);
+                // What stood behind the fragment header is read now.
+                match Head::read(&mut whole) {
+                    Ok(head) => self.stray(cx, by, head, whole, out),
+                    Err(reason) => cx.dropped(NAME, reason),
+                }
+            }
+            Outcome::Dropped(reason) => cx.dropped(NAME, reason),
+            Outcome::Problem(reason, at) => {
+                cx.dropped(NAME, reason);
+                if head.source.is_ipv6() {
+                    let code = v6::ERRONEOUS;
+                    self.fault(cx, by, &head, packet, Fault::Problem { code, at }, out);
+                }
+            }
+        }
     }
 
     /// Handles a whole packet for this host.
-    fn whole(&mut self, cx: &Context, interface: u16, head: Head, mut packet: M, out: Out<'_, M>) {
+    fn whole(&mut self, cx: &Context, by: u16, head: Head, mut packet: M, out: Out<'_, M>) {
         let key @ Key { protocol, .. } = head.key();
-        let version = if head.source.is_ipv4() { ICMP } else { ICMP6 };
-        if protocol == version {
+        let is_ipv4 = head.source.is_ipv4();
+        if protocol == if is_ipv4 { ICMP } else { ICMP6 } {
             packet.advance(head.length.into());
-            return self.icmp(cx, interface, head, packet, out);
+            return self.icmp(cx, by, head, packet, out);
+        }
+        if protocol == v6::NOTHING && !is_ipv4 {
+            return cx.dropped(NAME, "a packet that carries nothing");
         }
         let name = match self.table.resolve(&key) {
             Some(name) => Some(name),
             None => match self.arrive(cx, key, out) {
                 Ok(name) => name,
-                Err(_) => return cx.dropped(NAME, "a packet of a protocol that is not here"),
+                Err(Unheard) => {
+                    cx.dropped(NAME, "a packet of a protocol that nobody here has");
+                    return self.fault(cx, by, &head, packet, Fault::NoProtocol, out);
+                }
             },
         };
         if let Some(name) = name {

@@ -1,16 +1,17 @@
 //! Downward: a header before each message, and the way to the next hop.
 
-use stackwright_contract::services::{Batch, DatagramsIndication, MessageProperties};
+use stackwright_contract::services::{Batch, DatagramsIndication, MessageKind, MessageProperties};
 use stackwright_contract::{Context, Handle, Outlet, PathLimits, Trouble};
 use stackwright_wire::Message;
 
 use crate::credit::Back;
-use crate::head::{Head, Template};
+use crate::errors::{Fault, write_check};
+use crate::head::{Head, ICMP6, Key, Template};
 use crate::hops::HopKind;
 use crate::{Ip, NAME, Out};
 
 /// Free octets before packets that are copied, for the headers of links.
-const HEADROOM: usize = 64;
+pub(crate) const HEADROOM: usize = 64;
 /// Blocks of copied packets that may be on their way down.
 pub(crate) const LENT_MOST: usize = 16;
 /// The octets of a block: a batch of 64 KiB with the headers of short packets.
@@ -30,10 +31,12 @@ impl<M: Message> Ip<M> {
             return cx.dropped(NAME, "a message for an association that is not open");
         };
         let back = Some((name, batch.cost()));
+        if properties.kind == MessageKind::Returned {
+            return self.returned(cx, name, batch, back, out);
+        }
         let (template, ecn, most) = (open.template, properties.ecn.bits(), open.longest);
-        let Some(hop) =
-            open.hop.filter(|_| batch.segment_size().is_none() && batch.octets() <= most)
-        else {
+        let is_plain = batch.segment_size().is_none() && batch.octets() <= most;
+        let Some(hop) = open.hop.filter(|_| is_plain && open.key.protocol != ICMP6) else {
             return self.send_any(cx, name, batch, properties, back, out);
         };
         let mut message = batch.into_single();
@@ -53,8 +56,11 @@ impl<M: Message> Ip<M> {
         back: Back,
         out: Out<'_, M>,
     ) {
-        let Some(open) = self.above.get(name) else { return };
-        let (template, most) = (open.template, open.longest);
+        let Some(open) = self.above.get_mut(name) else { return };
+        let first = batch.pieces().next().and_then(|mut pieces| pieces.next());
+        open.front = first.and_then(|first| first.first_chunk()).copied().unwrap_or(open.front);
+        let (template, most, source) = (open.template, open.longest, open.source);
+        let Key { peer, protocol, .. } = open.key;
         let (interface, next_hop, hop) = (open.interface, open.next_hop, open.hop);
         let hop = match hop.filter(|hop| self.below.get(*hop).is_some()) {
             Some(hop) => hop,
@@ -69,23 +75,82 @@ impl<M: Message> Ip<M> {
                 hop
             }
         };
-        if batch.longest() > most {
-            cx.dropped(NAME, "a message longer than the path takes");
-            return self.give_back(back, out);
-        }
         let ecn = properties.ecn.bits();
+        if batch.longest() > most || protocol == ICMP6 {
+            let (mut messages, mut back) = (batch.into_iter(), back);
+            let head = Head { ecn, ..Head::of(source, peer, protocol, self.config.hop_limit) };
+            while let Some(message) = messages.next() {
+                // The credit comes back with the last.
+                let back = if messages.len() == 0 { back.take() } else { None };
+                self.send_long(cx, [name, hop], &head, message, (properties, back), out);
+            }
+            return;
+        }
         match self.headed(&template, ecn, batch) {
             Ok(packets) => self.pass(cx, hop, packets, properties, back, out),
             Err(batch) => {
                 let (mut messages, mut back) = (batch.into_iter(), back);
                 while let Some(mut message) = messages.next() {
                     template.push(&mut message, ecn);
-                    // The credit comes back with the last.
                     let back = if messages.len() == 0 { back.take() } else { None };
                     self.pass(cx, hop, message.into(), properties, back, out);
                 }
             }
         }
+    }
+
+    /// Sends a message that may be longer than a packet, or whose check this host writes (RFC 3542
+    /// §3.1).
+    fn send_long(
+        &mut self,
+        cx: &Context,
+        [name, hop]: [Handle; 2],
+        head: &Head,
+        mut message: M,
+        (properties, back): (MessageProperties, Back),
+        out: Out<'_, M>,
+    ) {
+        let Some(open) = self.above.get_mut(name) else { return };
+        open.note_front(&mut message);
+        let (most, quoted, by) = (open.longest, open.front, open.local_participant());
+        if head.protocol == ICMP6 {
+            write_check(head, &mut message);
+        }
+        if message.len() <= most {
+            head.push(&mut message);
+            return self.pass(cx, hop, message.into(), properties, back, out);
+        }
+        if self.may_fragment(head.protocol) {
+            let longest = most + head.header_octets();
+            return self.send_fragments(cx, (hop, longest), head, message, back, out);
+        }
+        cx.dropped(NAME, "a message longer than the path takes");
+        let what = Trouble::TooLong { longest: most as u32 };
+        out.indicate(DatagramsIndication::Reported { association: name, by, what, quoted });
+        self.give_back(back, out);
+    }
+
+    /// Tells the sender of a message, which was delivered on this association, that nobody awaits
+    /// it.
+    #[cold]
+    fn returned(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        batch: Batch<M>,
+        back: Back,
+        out: Out<'_, M>,
+    ) {
+        if let Some(open) = self.above.get(name) {
+            let (Key { own, peer, protocol }, by) = (open.key, open.interface);
+            for mut message in batch {
+                let mut head = Head::of(peer, own, protocol, self.config.hop_limit);
+                head.push(&mut message);
+                head.total = message.len();
+                self.fault(cx, by, &head, message, Fault::NoPort, out);
+            }
+        }
+        self.give_back(back, out);
     }
 
     /// Returns a batch of messages with a header before each: in the gap before it, where there is
@@ -148,7 +213,7 @@ impl<M: Message> Ip<M> {
         Ok(Batch::new(packets, size + header))
     }
 
-    /// Sends a packet of this host's own: an answer. Returns whether a route leads there.
+    /// Sends a packet of this host's own, in fragments if it is long: an answer.
     pub(crate) fn answer(&mut self, cx: &Context, head: &Head, mut payload: M, out: Out<'_, M>) {
         let Some((interface, next_hop)) = self.routes.resolve(head.destination) else {
             return cx.dropped(NAME, "an answer that no route leads back");
@@ -157,10 +222,11 @@ impl<M: Message> Ip<M> {
             return cx.dropped(NAME, "an answer by an interface that is down");
         };
         let hop = self.hop(interface, next_hop, out);
-        head.push(&mut payload);
-        if payload.len() > path.longest as usize {
-            return cx.dropped(NAME, "an answer longer than the path takes");
+        let longest = (path.longest as usize).min(self.paths.to(head.destination) as usize);
+        if payload.len() + head.header_octets() > longest {
+            return self.send_fragments(cx, (hop, longest), head, payload, None, out);
         }
+        head.push(&mut payload);
         self.pass(cx, hop, payload.into(), MessageProperties::default(), None, out);
     }
 

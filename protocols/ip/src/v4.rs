@@ -6,7 +6,7 @@ use stackwright_wire::check::Internet;
 use stackwright_wire::internet::{Ipv4, Ipv4Options};
 use stackwright_wire::{Header, Malformed, Message};
 
-use crate::head::{Fragment, Head, Wrong};
+use crate::head::{Fragment, Head};
 
 /// Octets of a header without options.
 pub(crate) const LENGTH: usize = <Ipv4 as Header>::LENGTH;
@@ -20,21 +20,21 @@ const SOURCE_ROUTES: [u8; 2] = [131, 137];
 
 /// Reads the header of a packet of `octets` octets, as far as its options.
 #[inline]
-pub(crate) fn read(front: &[u8], octets: usize) -> Result<Head, Wrong> {
+pub(crate) fn read(front: &[u8], octets: usize) -> Result<Head, &'static str> {
     let header = Ipv4::decode(front).map_err(|malformed| match malformed {
-        Malformed::Field("reserved") => Wrong::Dropped("a header whose reserved bit is set"),
-        _ => Wrong::Dropped("a packet shorter than its header"),
+        Malformed::Field("reserved") => "a header whose reserved bit is set",
+        _ => "a packet shorter than its header",
     })?;
     let length = usize::from(header.ihl) * 4;
     let total = usize::from(header.total_length);
     if length < LENGTH || length > front.len() {
-        return Err(Wrong::Dropped("a header length that is impossible"));
+        return Err("a header length that is impossible");
     }
     if total < length || total > octets {
-        return Err(Wrong::Dropped("a total length that is impossible"));
+        return Err("a total length that is impossible");
     }
     if Internet::of(&front[..length]) != 0 {
-        return Err(Wrong::Dropped("a header whose check does not agree"));
+        return Err("a header whose check does not agree");
     }
     let fragment = (header.mf || header.fragment_offset > 0).then(|| Fragment {
         identification: header.identification.into(),
@@ -47,6 +47,7 @@ pub(crate) fn read(front: &[u8], octets: usize) -> Result<Head, Wrong> {
         protocol: header.protocol,
         ecn: header.ecn,
         hops: header.ttl,
+        next_at: 9,
         length: length as u16,
         total,
         fragment,
@@ -56,21 +57,21 @@ pub(crate) fn read(front: &[u8], octets: usize) -> Result<Head, Wrong> {
 
 /// Reads a header whose first octet says that it has options, or is malformed.
 #[cold]
-pub(crate) fn read_with_options<M: Message>(packet: &mut M) -> Result<Head, Wrong> {
+pub(crate) fn read_with_options<M: Message>(packet: &mut M) -> Result<Head, &'static str> {
     let (octets, first) = (packet.len(), packet.front(1).map_or(0, |front| front[0]));
     let length = usize::from(first & 0xf) * 4;
     let Some(front) = packet.front(length.max(LENGTH)) else {
-        return Err(Wrong::Dropped("a packet shorter than its header"));
+        return Err("a packet shorter than its header");
     };
     let head = read(front, octets)?;
     for option in Ipv4Options::new(&front[LENGTH..length]) {
         match option {
             Ok(option) if SOURCE_ROUTES.contains(&option.kind) => {
-                return Err(Wrong::Dropped("a packet with a source route"));
+                return Err("a packet with a source route");
             }
             // All others are for measurements, and ignored (RFC 1122 §3.2.1.8).
             Ok(_) => {}
-            Err(_) => return Err(Wrong::Dropped("an option that is malformed")),
+            Err(_) => return Err("an option that is malformed"),
         }
     }
     Ok(head)
@@ -126,12 +127,10 @@ pub(crate) fn complete(octets: &mut [u8], ecn: u8, payload: usize, df: bool) {
     octets[10..12].copy_from_slice(&check.to_be_bytes());
 }
 
-/// Alters a header of this host so that it is a fragment's: `front` is the header with its options.
-pub(crate) fn be_fragment(front: &mut [u8], payload: usize, fragment: Fragment, df: bool) {
+/// Alters a header, with its options, so that it is a fragment's, before `payload` octets.
+pub(crate) fn be_fragment(front: &mut [u8], payload: usize, fragment: Fragment) {
     let total = (front.len() + payload) as u16;
-    let place = (fragment.offset / 8) as u16
-        | u16::from(fragment.more) << 13
-        | if df { u16::from(DF) << 8 } else { 0 };
+    let place = (fragment.offset / 8) as u16 | u16::from(fragment.more) << 13;
     front[2..4].copy_from_slice(&total.to_be_bytes());
     front[4..6].copy_from_slice(&(fragment.identification as u16).to_be_bytes());
     front[6..8].copy_from_slice(&place.to_be_bytes());

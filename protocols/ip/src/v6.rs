@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use stackwright_wire::internet::{Extension, ExtensionOptions, Extensions, Ipv6};
 use stackwright_wire::{Header, Message};
 
-use crate::head::{Fragment, Head, Wrong};
+use crate::head::{Fragment, Head};
 
 /// Octets of a header without extension headers, and of a fragment header.
 pub(crate) const LENGTH: usize = <Ipv6 as Header>::LENGTH;
@@ -18,41 +18,41 @@ const CHAIN_MOST: usize = 256;
 const EXTENSIONS_MOST: usize = 8;
 
 /// Where the octet is that says which protocol follows the header.
-const NEXT_HEADER: u32 = 6;
+const NEXT_HEADER: u16 = 6;
 /// No next header (RFC 8200 §4.7).
-const NOTHING: u8 = 59;
+pub(crate) const NOTHING: u8 = 59;
 
 /// Codes of a parameter problem (RFC 4443 §3.4).
-const ERRONEOUS: u8 = 0;
+pub(crate) const ERRONEOUS: u8 = 0;
 pub(crate) const UNRECOGNISED_NEXT: u8 = 1;
-const UNRECOGNISED_OPTION: u8 = 2;
+pub(crate) const UNRECOGNISED_OPTION: u8 = 2;
 
-/// Reads the header of a packet, and its extension headers.
-#[inline]
-pub(crate) fn read<M: Message>(packet: &mut M) -> Result<Head, Wrong> {
-    let octets = packet.len();
-    let Some(front) = packet.front(LENGTH) else {
-        return Err(Wrong::Dropped("a packet shorter than its header"));
-    };
-    let mut head = read_plain(front, octets)?;
-    if Extensions::is_one(head.protocol) {
-        read_chain(packet, &mut head)?;
+/// What is wrong with extension headers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Wrong {
+    pub(crate) reason: &'static str,
+    /// Code and place of the parameter problem that the sender is told (RFC 4443 §3.4).
+    pub(crate) problem: Option<(u8, u32)>,
+}
+
+impl Wrong {
+    const fn silent(reason: &'static str) -> Self {
+        Wrong { reason, problem: None }
     }
-    if head.protocol == NOTHING {
-        return Err(Wrong::Dropped("a packet that carries nothing"));
+
+    const fn told(reason: &'static str, code: u8, at: usize) -> Self {
+        Wrong { reason, problem: Some((code, at as u32)) }
     }
-    Ok(head)
 }
 
 /// Reads the header of a packet of `octets` octets without its extension headers: its protocol is
 /// then the first of them.
 #[inline]
-pub(crate) fn read_plain(front: &[u8], octets: usize) -> Result<Head, Wrong> {
-    let header =
-        Ipv6::decode(front).map_err(|_| Wrong::Dropped("a packet shorter than its header"))?;
+pub(crate) fn read(front: &[u8], octets: usize) -> Result<Head, &'static str> {
+    let header = Ipv6::decode(front).map_err(|_| "a packet shorter than its header")?;
     let total = LENGTH + usize::from(header.payload_length);
     if total > octets {
-        return Err(Wrong::Dropped("a total length that is impossible"));
+        return Err("a total length that is impossible");
     }
     Ok(Head {
         source: IpAddr::V6(header.source.into()),
@@ -60,6 +60,7 @@ pub(crate) fn read_plain(front: &[u8], octets: usize) -> Result<Head, Wrong> {
         protocol: header.next_header,
         ecn: header.traffic_class & 3,
         hops: header.hop_limit,
+        next_at: NEXT_HEADER,
         length: LENGTH as u16,
         total,
         fragment: None,
@@ -70,32 +71,34 @@ pub(crate) fn read_plain(front: &[u8], octets: usize) -> Result<Head, Wrong> {
 /// Reads the extension headers up to the payload, or to a fragment header: what follows that one
 /// is read when the packet is whole.
 #[cold]
-fn read_chain<M: Message>(packet: &mut M, head: &mut Head) -> Result<(), Wrong> {
+pub(crate) fn read_chain<M: Message>(packet: &mut M, head: &mut Head) -> Result<(), Wrong> {
     let most = (head.total - LENGTH).min(CHAIN_MOST);
     let Some(front) = packet.front(LENGTH + most) else {
-        return Err(Wrong::Dropped("extension headers that are not in memory"));
+        return Err(Wrong::silent("extension headers that are not in memory"));
     };
-    let (mut count, mut next_at) = (0, NEXT_HEADER);
+    let mut count = 0;
     for extension in Extensions::new(head.protocol, &front[LENGTH..]) {
         let Ok(Extension { kind, at, octets, next }) = extension else {
-            return Err(Wrong::Dropped("extension headers that do not end"));
+            return Err(Wrong::silent("extension headers that do not end"));
         };
         let at = LENGTH + at;
         count += 1;
         if count > EXTENSIONS_MOST {
-            return Err(Wrong::Dropped("more extension headers than are read"));
+            return Err(Wrong::silent("more extension headers than are read"));
         }
         match kind {
             // A hop-by-hop header is the first (RFC 8200 §4.1).
             Extensions::HOP_BY_HOP if count > 1 => {
                 let reason = "a hop-by-hop header that is not the first";
-                return Err(Wrong::Problem { reason, code: UNRECOGNISED_NEXT, at: next_at });
+                return Err(Wrong::told(reason, UNRECOGNISED_NEXT, head.next_at.into()));
             }
-            Extensions::HOP_BY_HOP | Extensions::DESTINATION => read_options(octets, at)?,
+            Extensions::HOP_BY_HOP | Extensions::DESTINATION => {
+                read_options(octets, at, head.destination.is_multicast())?;
+            }
             // Type 0 of RFC 5095, and all that is not known (RFC 8200 §4.4).
             Extensions::ROUTING if octets[3] > 0 => {
                 let reason = "a routing header with segments left";
-                return Err(Wrong::Problem { reason, code: ERRONEOUS, at: at as u32 + 2 });
+                return Err(Wrong::told(reason, ERRONEOUS, at + 2));
             }
             Extensions::FRAGMENT => {
                 let word = u16::from_be_bytes([octets[2], octets[3]]);
@@ -108,7 +111,7 @@ fn read_chain<M: Message>(packet: &mut M, head: &mut Head) -> Result<(), Wrong> 
             }
             _ => {}
         }
-        (head.protocol, next_at) = (next, at as u32);
+        (head.protocol, head.next_at) = (next, at as u16);
         head.length = (at + octets.len()) as u16;
         if head.fragment.is_some() {
             break;
@@ -119,18 +122,18 @@ fn read_chain<M: Message>(packet: &mut M, head: &mut Head) -> Result<(), Wrong> 
 
 /// Handles options that are not known as their type asks (RFC 8200 §4.2): all are skipped but
 /// those whose type says that the packet is of no use without them.
-fn read_options(octets: &[u8], at: usize) -> Result<(), Wrong> {
+fn read_options(octets: &[u8], at: usize, to_group: bool) -> Result<(), Wrong> {
     for option in ExtensionOptions::new(octets) {
         let Ok(option) = option else {
-            return Err(Wrong::Dropped("an option that is malformed"));
+            return Err(Wrong::silent("an option that is malformed"));
         };
         let reason = "an option that is not known and must be";
         match option.kind >> 6 {
             0 => {}
-            1 => return Err(Wrong::Dropped(reason)),
+            1 => return Err(Wrong::silent(reason)),
+            3 if to_group => return Err(Wrong::silent(reason)),
             _ => {
-                let at = (at + option.at) as u32;
-                return Err(Wrong::Problem { reason, code: UNRECOGNISED_OPTION, at });
+                return Err(Wrong::told(reason, UNRECOGNISED_OPTION, at + option.at));
             }
         }
     }

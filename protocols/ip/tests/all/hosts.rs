@@ -2,13 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
 
 use stackwright_contract::services::{
     Batch, Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
 use stackwright_contract::{
-    Address, Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, PathLimits,
-    Protocol as _, RequestOf, Trouble,
+    Address, Context, Duration, Handle, IndicationOf, Instant, Listener, Names, Outlet,
+    Participant, PathLimits, Protocol as _, RequestOf, Trouble,
 };
 use stackwright_ip::{Config, Ip};
 use stackwright_wire::{BufferTree, Message as _};
@@ -98,6 +99,18 @@ impl Outlet<Ip<M>> for Words {
     }
 }
 
+/// Why packets were dropped.
+#[derive(Clone, Default)]
+pub(crate) struct Reasons(Arc<Mutex<Vec<&'static str>>>);
+
+impl Listener for Reasons {
+    fn dropped(&mut self, _now: Instant, _protocol: &'static str, reason: &'static str) {
+        self.0.lock().expect("one thread").push(reason);
+    }
+
+    fn event(&mut self, _: Instant, _: &'static str, _: std::fmt::Arguments<'_>) {}
+}
+
 /// A host or a router. Its links are up from the start.
 pub(crate) struct Host {
     pub(crate) ip: Ip<M>,
@@ -105,6 +118,7 @@ pub(crate) struct Host {
     pub(crate) words: Words,
     pub(crate) names: Names<()>,
     pub(crate) path: PathLimits,
+    pub(crate) reasons: Reasons,
     /// Where what arrives is delivered, by interface and version.
     arrivals: HashMap<(u16, bool), Handle>,
     listeners: HashMap<Handle, (u16, bool)>,
@@ -123,9 +137,12 @@ impl Host {
 
     /// Its links are down until it [settles](Host::settle).
     pub(crate) fn down(config: Config, path: PathLimits) -> Self {
+        let (cx, reasons) = (Context::new(1), Reasons::default());
+        cx.listen(Box::new(reasons.clone()));
         Host {
             ip: Ip::new(config),
-            cx: Context::new(1),
+            cx,
+            reasons,
             words: Words::default(),
             names: Names::new(),
             path,
@@ -187,6 +204,32 @@ impl Host {
 
     pub(crate) fn tell(&mut self, indication: DatagramsIndication<M>) {
         self.ip.handle_indication(&self.cx, indication, &mut self.words);
+    }
+
+    /// Tells what an interface takes from now on.
+    pub(crate) fn set_path(&mut self, interface: u16, path: PathLimits) {
+        for is_v6 in [false, true] {
+            let association = self.arrivals[&(interface, is_v6)];
+            self.tell(DatagramsIndication::Changed { association, path });
+        }
+    }
+
+    pub(crate) fn set_longest(&mut self, interface: u16, longest: usize) {
+        self.set_path(interface, PathLimits::of_longest(longest));
+    }
+
+    /// Ends what is open below: the link is down.
+    pub(crate) fn set_down(&mut self, interface: u16) {
+        let hops: Vec<_> = self.words.hops.drain().map(|(name, _)| name).collect();
+        let arrivals = self.arrivals.remove(&(interface, false));
+        for name in hops.into_iter().chain(arrivals) {
+            self.tell(DatagramsIndication::Ended { name, why: Ended::Unreachable });
+        }
+    }
+
+    /// Answers what was asked while the link was down.
+    pub(crate) fn set_up(&mut self, _interface: u16) {
+        self.settle();
     }
 
     pub(crate) fn ask(&mut self, request: DatagramsRequest<M>) {
@@ -267,8 +310,26 @@ impl Host {
         self.settle();
     }
 
-    /// Returns how many packets it has dropped since it was asked last.
-    pub(crate) fn dropped(&self) -> u64 {
-        self.cx.dropped_count()
+    /// Returns why packets were dropped since this was asked last.
+    pub(crate) fn dropped(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.reasons.0.lock().expect("one thread"))
     }
+}
+
+/// Carries what hosts have sent to where `wire` says: from a host and an interface to others.
+pub(crate) fn carry(hosts: &mut [&mut Host], wire: impl Fn(usize, u16) -> (usize, u16)) {
+    for _ in 0..1000 {
+        let mut carried = 0;
+        for from in 0..hosts.len() {
+            for (interface, _, batch) in std::mem::take(&mut hosts[from].words.packets) {
+                let (to, by) = wire(from, interface);
+                hosts[to].arrive_batch(by, batch);
+                carried += 1;
+            }
+        }
+        if carried == 0 {
+            return;
+        }
+    }
+    panic!("it does not end");
 }
