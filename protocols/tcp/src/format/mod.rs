@@ -274,6 +274,10 @@ impl<M: Message> Format<M> for TcpFormat<M> {
         true
     }
 
+    fn reneges(&self) -> bool {
+        true
+    }
+
     fn on_ends(&mut self, local: Participant, remote: Participant) {
         self.hosts = hosts_sum(local, remote);
     }
