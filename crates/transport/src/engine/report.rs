@@ -54,7 +54,12 @@ impl<C: Configuration> Association<C> {
         if report.upto > view.settled_upto {
             sent.acknowledge(view.settled_upto..report.upto, &mut settling);
         }
-        report.held.iter().for_each(|span| sent.acknowledge(span.clone(), &mut settling));
+        if self.slots.format.reneges() {
+            report.held.iter().for_each(|span| sent.hold(span, &mut settling));
+            sent.expect(report.upto);
+        } else {
+            report.held.iter().for_each(|span| sent.acknowledge(span.clone(), &mut settling));
+        }
         self.sending.free_numbers();
         self.clocks.on_report(view.now);
         let mut spurious = sum.doubtful && mem::take(&mut self.timed_out);

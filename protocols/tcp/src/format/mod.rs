@@ -5,12 +5,14 @@
 //! | here | what is kept of both sides |
 //! | `receive.rs` | segments to words: the checks of RFC 9293 §3.10.7, in their order |
 //! | `send.rs` | words to segments |
+//! | `duplicates.rs` | what duplicate acknowledgements tell, without SACK |
 //! | `timestamps.rs` | RFC 7323: PAWS, and which copy was received |
 //!
 //! A number is 2³² more than on the wire, at least, so that none is below zero. SYN and FIN have one
 //! each there (RFC 9293 §3.4), but none in the engine, which counts octets: the SYN's is the one
 //! before the first octet, the FIN's the one behind the last.
 
+mod duplicates;
 mod receive;
 mod send;
 mod timestamps;
@@ -34,6 +36,7 @@ use crate::config::Config;
 use crate::header::{HEADER_MOST, TcpFront};
 use crate::key::TcpKey;
 use crate::options::{BLOCKS_BESIDE_TIMESTAMPS, BLOCKS_MOST, TIMESTAMPS_LENGTH};
+use duplicates::Duplicates;
 pub(crate) use send::{put, silent};
 use timestamps::Timestamps;
 
@@ -115,6 +118,7 @@ pub struct TcpFormat<M> {
     /// The first number of the newest data, for SACK.
     newest: u64,
     challenges: Challenges,
+    duplicates: Duplicates,
     /// The sum of the hosts and the protocol, and whether the layer below completes checks.
     hosts: u16,
     offered: bool,
@@ -166,6 +170,7 @@ impl<M> TcpFormat<M> {
             strange: 0,
             newest: 0,
             challenges: Challenges::default(),
+            duplicates: Duplicates::default(),
             hosts: u16::from(PROTOCOL),
             offered: false,
             message: PhantomData,
@@ -271,6 +276,10 @@ impl<M: Message> Format<M> for TcpFormat<M> {
     }
 
     fn always_reports(&self) -> bool {
+        true
+    }
+
+    fn reneges(&self) -> bool {
         true
     }
 

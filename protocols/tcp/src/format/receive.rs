@@ -3,8 +3,9 @@
 
 use core::ops::Range;
 
+use stackwright_contract::services::MessageProperties;
 use stackwright_policies::connection::ThreeWay;
-use stackwright_transport::slots::Front;
+use stackwright_transport::slots::{Format as _, Front};
 use stackwright_transport::words::{Dropped, Incoming, Label, Report, Signals, Unit, View, unwrap};
 use stackwright_wire::internet::Tcp;
 use stackwright_wire::{Header, Message};
@@ -223,6 +224,11 @@ impl<M: Message> TcpFormat<M> {
         };
         if self.terms.sack {
             read_blocks(&said, sent_upto, report);
+        } else {
+            let (bare, segment) = (end == start, self.room(0, &MessageProperties::default()));
+            let heard = (ack, header.window);
+            let held = self.duplicates.on_heard(view, heard, bare, segment as u64);
+            report.held.extend(held);
         }
         let window = u64::from(header.window) << self.peer_shift;
         self.peer_window = self.peer_window.max(window);

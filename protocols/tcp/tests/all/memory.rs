@@ -106,3 +106,31 @@ fn a_window_that_was_shut_is_tried_and_opens() {
     scene.until(90, |scene| scene.ends[1].heard.len() == 1 << 20);
     assert!(scene.ends[1].heard == octets(1 << 20));
 }
+
+/// RFC 5681 §3.2, RFC 2018, RFC 8985: segments that are lost are sent again within a few round trips,
+/// whether or not the peer has SACK.
+#[test]
+fn a_loss_costs_no_timeout() {
+    for (sack, missing) in [(true, 1), (true, 5), (false, 1), (false, 3)] {
+        let config = |side: u8| Config { sack: sack || side == 0, ..Config::new([side; 16]) };
+        let mut scene = Scene::opened([config(0), config(1)]);
+        scene.answers_each = true;
+        scene.send(0, &octets(1 << 20));
+        let mut nth = 0;
+        for _ in 0..600 {
+            scene.step_with(|side, segment| {
+                let is_data = side == 0 && segment.len() > 100;
+                nth += usize::from(is_data);
+                // Every second one of a few that leave together.
+                !(is_data && (200..200 + 2 * missing).contains(&nth) && nth % 2 == 0)
+            });
+        }
+        assert!(scene.ends[1].heard == octets(1 << 20), "{}", scene.ends[1].heard.len());
+        let counts = scene.ends[0].association.counts();
+        assert_eq!(counts.timeouts, 0, "{sack} {missing}: {counts:?}");
+        assert!(counts.retransmitted >= missing as u64, "{counts:?}");
+        // The tail may be probed.
+        let needless = counts.retransmitted - missing as u64;
+        assert!(!sack || needless <= 1 && counts.lost == 1448 * missing as u64, "{counts:?}");
+    }
+}

@@ -38,6 +38,9 @@ pub(crate) struct End {
 pub(crate) struct Scene {
     pub(crate) ends: [End; 2],
     pub(crate) now: Instant,
+    /// Whether each segment is answered before the next arrives, and what was answered.
+    pub(crate) answers_each: bool,
+    answered: [Vec<Vec<u8>>; 2],
     /// How many segments left, and the longest of them.
     pub(crate) segments: usize,
     pub(crate) longest: usize,
@@ -51,7 +54,14 @@ impl Scene {
             let association = Association::sharing(slots, &memory);
             End { association, memory, heard: Vec::new(), reads: true }
         });
-        Scene { ends, now: Instant::from_nanoseconds(1_000_000_000), segments: 0, longest: 0 }
+        Scene {
+            ends,
+            now: Instant::from_nanoseconds(1_000_000_000),
+            answers_each: false,
+            answered: Default::default(),
+            segments: 0,
+            longest: 0,
+        }
     }
 
     /// With the usual settings.
@@ -105,10 +115,18 @@ impl Scene {
         for side in [0, 1] {
             self.ends[side].association.handle_timeout(self.now);
         }
-        let said = [self.speaks(0), self.speaks(1)];
+        let said = [0, 1].map(|side| {
+            let mut said = std::mem::take(&mut self.answered[side]);
+            said.extend(self.speaks(side));
+            said
+        });
         for (side, segments) in said.iter().enumerate() {
             for segment in segments.iter().filter(|segment| carry(side, segment)) {
                 self.hears(1 - side, segment);
+                if self.answers_each {
+                    let answers = self.speaks(1 - side);
+                    self.answered[1 - side].extend(answers);
+                }
             }
         }
     }

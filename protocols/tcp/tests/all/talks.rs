@@ -19,6 +19,25 @@ fn octets_arrive_in_order_over_links_that_lose_double_reorder_and_alter() {
     talks(end, Promise::Octets);
 }
 
+/// TCP as in RFC 793: without any option that both have to know.
+#[test]
+fn octets_arrive_without_options() {
+    let plain = |side| {
+        let config = Config {
+            segment: 600,
+            tries: 12,
+            silence: 600 * SECOND,
+            sack: false,
+            timestamps: false,
+            scales: false,
+            ..Config::new([0; 16])
+        };
+        policies(format(side, &config), &config)
+    };
+    talks(plain, Promise::Octets);
+    withstands(plain, Promise::Octets);
+}
+
 #[test]
 fn octets_withstand_what_befalls_any_segment() {
     withstands(end, Promise::Octets);

@@ -69,7 +69,7 @@ pub(crate) struct Settling<'a, M: Message> {
 }
 
 /// The acknowledged packets of ranges in rising order.
-struct Tally {
+pub(super) struct Tally {
     numbering: Numbering,
     octets: u64,
     units: u64,
@@ -83,7 +83,7 @@ struct Tally {
 }
 
 impl Tally {
-    const fn new(numbering: Numbering) -> Self {
+    pub(super) const fn new(numbering: Numbering) -> Self {
         Tally { numbering, octets: 0, units: 0, lost_octets: 0, lost: 0, newest: None, order: 0 }
     }
 
@@ -98,6 +98,18 @@ impl Tally {
         settling: &mut Settling<'_, M>,
     ) {
         settling.messages.settle(pieces, count, range.payload.credit);
+        self.count(range, (pieces, skipped, count), octets, settling);
+    }
+
+    /// Accounts for packets as [`add`](Self::add) does, and does not settle them.
+    #[inline(always)] // as `add`
+    pub(super) fn count<M: Message>(
+        &mut self,
+        range: &SentRange<M>,
+        (pieces, skipped, count): (&Pieces, usize, usize),
+        octets: usize,
+        settling: &mut Settling<'_, M>,
+    ) {
         self.octets += octets as u64;
         self.units += count as u64;
         if range.in_parts {
@@ -128,6 +140,11 @@ impl Tally {
         settling: &mut Settling<'_, M>,
     ) {
         let (sum, sent_at) = (&mut *settling.sum, Some(range.sent_at));
+        if range.state == State::Held {
+            // That was accounted for when it was reported.
+            (self.octets, self.units) = (self.octets - octets as u64, self.units - count as u64);
+            return;
+        }
         let arrived = match range.state {
             State::Lost(cause) => {
                 self.lost_octets += octets as u64;
@@ -136,7 +153,7 @@ impl Tally {
             }
             // A part takes less time than the packets of which the minimum RTT is known.
             State::InFlight if range.in_parts => None,
-            State::InFlight => range.cause.filter(|_| range.sent_at > settling.too_soon),
+            _ => range.cause.filter(|_| range.sent_at > settling.too_soon),
         };
         if arrived.is_some_and(|cause| cause != Cause::Probes) {
             let number = |index| range.number(index, self.numbering);
@@ -188,6 +205,12 @@ impl<M: Message> SentQueue<M> {
                 self.ranges[first].skip(count, self.numbering);
             }
         }
+        self.sum_up(&tally, settling);
+    }
+
+    /// Adds what was accounted for to the sum of the report.
+    #[inline(always)] // as `acknowledge`
+    pub(super) fn sum_up(&mut self, tally: &Tally, settling: &mut Settling<'_, M>) {
         self.in_flight -= tally.octets - tally.lost_octets;
         self.lost_packets -= tally.lost;
         self.acknowledged_order = self.acknowledged_order.max(tally.order);

@@ -224,7 +224,7 @@ impl<M: Message> SentQueue<M> {
             if range.state == State::InFlight {
                 let orders = range.order..range.order + count;
                 transmissions.push(Transmission { numbers, orders });
-            } else {
+            } else if range.state != State::Held {
                 self.lost.push_back(numbers);
             }
         }

@@ -14,6 +14,7 @@
 //! where an skb of several segments is split when a SACK demands it (`tcp_match_skb_to_sack`).
 
 mod acknowledge;
+mod hold;
 mod loss;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub use loss::Suspect;
 use super::Leaving;
 use super::pieces::Pieces;
 use super::waiting::Payload;
+use crate::receipts::Receipts;
 use crate::words::Numbering;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +46,8 @@ enum State {
     /// The lowest is sent again first: the receiver always has memory for it, whereas for a higher
     /// one it may have to take others first.
     Lost(Cause),
+    /// The receiver reported it, and may drop it again.
+    Held,
 }
 
 /// Why a packet counts as lost. If an earlier copy arrives all the same, that tells of what.
@@ -169,6 +173,8 @@ pub(crate) struct SentQueue<M> {
     /// time, though nothing that left later has arrived.
     restored_order: u64,
     doubted: Doubted,
+    /// The numbers that were reported and are kept: reports repeat them.
+    held: Receipts,
     in_flight: u64,
     sent_upto: u64,
     /// What [`find`](Self::find) found last.
@@ -188,6 +194,7 @@ impl<M: Message> SentQueue<M> {
             acknowledged_order: 0,
             restored_order: 0,
             doubted: Doubted::new(),
+            held: Receipts::new(first),
             in_flight: 0,
             sent_upto: first,
             near: Cell::new(0),
@@ -245,6 +252,7 @@ impl<M: Message> SentQueue<M> {
         self.lost.clear();
         self.transmissions.clear();
         self.doubted.forget();
+        self.held = Receipts::new(self.sent_upto);
         self.ranges.shrink_to_fit();
         self.lost.shrink_to_fit();
         self.transmissions.shrink_to_fit();
@@ -386,7 +394,7 @@ impl<M: Message> SentQueue<M> {
             let (start, end) = (span.start, span.end);
             let at = self.find(start);
             match self.ranges.get(at).filter(|range| range.numbers.start < end) {
-                Some(range) if range.state != State::InFlight => return Some(at),
+                Some(range) if matches!(range.state, State::Lost(_)) => return Some(at),
                 Some(range) if range.numbers.end < end => self.lost[0].start = range.numbers.end,
                 _ => drop(self.lost.pop_front()),
             }
@@ -412,6 +420,7 @@ impl<M: Message> SentQueue<M> {
         match state {
             State::InFlight => self.in_flight -= payload.body.len() as u64,
             State::Lost(_) => self.lost_packets -= count,
+            State::Held => {}
         }
         Some((payload, count))
     }

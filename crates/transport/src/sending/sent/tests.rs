@@ -48,6 +48,8 @@ impl Random {
 struct Pair {
     random: Random,
     numbering: Numbering,
+    /// Whether what was reported may be dropped again.
+    reneges: bool,
     queue: SentQueue<BufferTree>,
     pool: Pool<BufferTree>,
     messages: Messages,
@@ -70,9 +72,11 @@ impl Pair {
         // Some begin where 32 bits wrap.
         let first = [1, 1 << 32, (1 << 32) - 30, (1 << 33) - 7][random.below(4) as usize];
         let asked = [0, u32::MAX - 5][random.below(2) as usize];
+        let reneges = random.chance(2);
         Pair {
             random,
             numbering,
+            reneges,
             queue: SentQueue::new(numbering, first),
             pool: Pool::new(64, 4),
             messages: Messages::new(),
@@ -178,11 +182,34 @@ impl Pair {
         self.queue.acknowledge(span, &mut settling);
     }
 
+    /// Some numbers are reported that stay, and one is expected.
+    fn hold(&mut self) {
+        let copies = at(if self.random.chance(2) { 0 } else { self.now - 3 });
+        let highest = self.model.acknowledged_order;
+        let (mut sum, mut expected) = (Acknowledged::default(), Acknowledged::default());
+        let (mut again, mut known) = (Vec::new(), BTreeSet::new());
+        for _ in 0..self.random.below(4) {
+            let span = self.span();
+            let (messages, pool, too_soon) = (&mut self.messages, &self.pool, copies);
+            let (sum, again) = (&mut sum, &mut again);
+            let mut settling = Settling { copies, too_soon, highest, messages, pool, sum, again };
+            self.queue.hold(&span, &mut settling);
+            self.model.hold(span, (copies, highest), &mut expected, &mut known);
+        }
+        assert_eq!(sum, expected);
+        assert_eq!(self.queue.prove(&again), self.model.prove(&known));
+        if self.random.chance(3) {
+            let upto = self.queue.settled_upto();
+            self.queue.expect(upto);
+            self.model.expect(upto);
+        }
+    }
+
     fn step(&mut self) {
         if !self.random.chance(3) {
             self.now += self.random.below(4);
         }
-        match self.random.below(17) {
+        match self.random.below(if self.reneges { 19 } else { 17 }) {
             0..4 => self.push(),
             4..9 => {
                 let copies = at(if self.random.chance(2) { 0 } else { self.now - 3 });
@@ -260,6 +287,7 @@ impl Pair {
                 }
             }
             13 => self.asked = self.asked.wrapping_add(1),
+            17.. => self.hold(),
             _ => self.resend(),
         }
     }

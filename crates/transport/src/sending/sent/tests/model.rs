@@ -28,6 +28,14 @@ pub(super) struct Packet {
     pub(super) state: Option<State>,
 }
 
+impl Packet {
+    /// Adds how it left to the sum of a report; that it arrived may have been told before.
+    fn tell_length(&self, sum: &mut Acknowledged) {
+        sum.in_parts |= self.in_parts;
+        sum.longest = sum.longest.max(if self.in_parts { 0 } else { self.octets });
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Model {
     pub(super) packets: Vec<Packet>,
@@ -45,6 +53,8 @@ pub(super) struct Model {
     pub(super) episode_upto: u64,
     pub(super) timed_out: bool,
     pub(super) upto: u64,
+    /// The numbers that were reported and are kept.
+    pub(super) reported: BTreeSet<u64>,
 }
 
 impl Model {
@@ -74,34 +84,76 @@ impl Model {
             {
                 continue;
             }
-            sum.octets += packet.octets as u64;
-            sum.units += 1;
-            let arrived = match packet.state {
-                Some(State::Lost(cause)) => Some(cause),
-                _ => packet.cause.filter(|_| !packet.in_parts && packet.sent_at > copies),
-            };
-            if matches!(arrived, Some(Cause::Overtaken | Cause::TimedOut)) {
-                again.insert(packet.span.start);
-            }
-            sum.late |= arrived == Some(Cause::Overtaken);
-            sum.doubtful |= arrived == Some(Cause::TimedOut);
-            if packet.times == 1 && packet.order < highest {
-                let oldest = sum.overtaken.unwrap_or(packet.sent_at).min(packet.sent_at);
-                sum.overtaken = Some(oldest);
-            }
-            sum.in_parts |= packet.in_parts;
-            sum.longest = sum.longest.max(if packet.in_parts { 0 } else { packet.octets });
-            let sent_at = Some(packet.sent_at);
-            if packet.times == 1 {
-                sum.newest = sum.newest.max(sent_at);
+            if packet.state == Some(State::Held) {
+                packet.tell_length(sum);
             } else {
-                sum.repeated = sum.repeated.max(sent_at);
-            }
-            if packet.times == 1 || packet.sent_at <= copies {
-                sum.surely = sum.surely.max(sent_at);
-                self.acknowledged_order = self.acknowledged_order.max(packet.order);
+                self.count(&packet, (copies, highest), sum, again);
             }
             self.settle(at);
+        }
+    }
+
+    /// Records that numbers are reported, which stay.
+    pub(super) fn hold(
+        &mut self,
+        span: Range<u64>,
+        before: (Instant, u64),
+        sum: &mut Acknowledged,
+        again: &mut BTreeSet<u64>,
+    ) {
+        self.reported.extend(span);
+        for at in 0..self.packets.len() {
+            let packet = self.packets[at].clone();
+            let is_new = packet.state.is_some_and(|state| state != State::Held);
+            if is_new && packet.span.clone().all(|number| self.reported.contains(&number)) {
+                self.count(&packet, before, sum, again);
+                self.packets[at].state = Some(State::Held);
+            }
+        }
+    }
+
+    /// Records that this number is expected next.
+    pub(super) fn expect(&mut self, upto: u64) {
+        let front = self.packets.iter().find(|packet| packet.state.is_some());
+        if front.is_some_and(|front| front.state == Some(State::Held) && front.span.start == upto) {
+            self.turn(State::Held, State::Lost(Cause::Probes));
+            self.reported.clear();
+        }
+    }
+
+    /// Accounts for a packet that is reported.
+    fn count(
+        &mut self,
+        packet: &Packet,
+        (copies, highest): (Instant, u64),
+        sum: &mut Acknowledged,
+        again: &mut BTreeSet<u64>,
+    ) {
+        sum.octets += packet.octets as u64;
+        sum.units += 1;
+        let arrived = match packet.state {
+            Some(State::Lost(cause)) => Some(cause),
+            _ => packet.cause.filter(|_| !packet.in_parts && packet.sent_at > copies),
+        };
+        if matches!(arrived, Some(Cause::Overtaken | Cause::TimedOut)) {
+            again.insert(packet.span.start);
+        }
+        sum.late |= arrived == Some(Cause::Overtaken);
+        sum.doubtful |= arrived == Some(Cause::TimedOut);
+        if packet.times == 1 && packet.order < highest {
+            let oldest = sum.overtaken.unwrap_or(packet.sent_at).min(packet.sent_at);
+            sum.overtaken = Some(oldest);
+        }
+        packet.tell_length(sum);
+        let sent_at = Some(packet.sent_at);
+        if packet.times == 1 {
+            sum.newest = sum.newest.max(sent_at);
+        } else {
+            sum.repeated = sum.repeated.max(sent_at);
+        }
+        if packet.times == 1 || packet.sent_at <= copies {
+            sum.surely = sum.surely.max(sent_at);
+            self.acknowledged_order = self.acknowledged_order.max(packet.order);
         }
     }
 
@@ -110,7 +162,7 @@ impl Model {
     }
 
     pub(super) fn lost(&self) -> impl Iterator<Item = &Packet> {
-        let is_lost = |packet: &&Packet| packet.state.is_some_and(|is| is != State::InFlight);
+        let is_lost = |packet: &&Packet| matches!(packet.state, Some(State::Lost(_)));
         self.packets.iter().filter(is_lost)
     }
 
