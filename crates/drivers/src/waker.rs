@@ -3,10 +3,11 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use mio::Interest;
 use mio::unix::SourceFd;
-use mio::{Interest, Registry};
 use rustix::event::{EventfdFlags, eventfd};
 
+use crate::registry::Registry;
 use crate::timer::WAKER;
 
 /// Ends the wait of a [turn](crate::Driver::turn), or the next one if there is none now. It may be
@@ -17,7 +18,11 @@ pub struct Waker {
 }
 
 impl Waker {
-    pub(crate) fn new(registry: &Registry) -> io::Result<Self> {
+    /// Makes one for the driver of `registry`.
+    ///
+    /// # Errors
+    /// If the operating system has no more descriptors.
+    pub fn new(registry: &Registry) -> io::Result<Self> {
         let descriptor = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         registry.register(&mut SourceFd(&descriptor.as_raw_fd()), WAKER, Interest::READABLE)?;
         Ok(Waker { descriptor })

@@ -77,6 +77,7 @@
 //! | `qlog.rs` | a log of one association, on request |
 //! | `pace.rs` | how long what is sent now takes to leave |
 //! | `offered.rs` | datagrams and streams as applications see them |
+//! | `frames.rs` | a pair of queues in place of a network device |
 //! | `system.rs` | what a new stack gets from the operating system |
 //! | `events.rs` | events for `tracing` (feature `tracing`) |
 //! | `error.rs` | what can go wrong |
@@ -87,6 +88,7 @@ mod commands;
 mod error;
 mod events;
 mod flavor;
+pub mod frames;
 mod hold;
 mod host;
 mod link;

@@ -2,12 +2,13 @@
 //! whose frames are IP packets, or a TAP device, whose frames are Ethernet's.
 //!
 //! ```text
-//!    Frames::Delivered                                                  Frames::Send
-//!        ▴  port.rs         credit, what is held, what waits               ▼
-//!        │  checksum.rs     verified where the kernel has not              │
-//!        │  split.rs        a super-packet of UDP becomes a batch          │  merge.rs   a batch becomes one of
-//!        │  super_packet.rs one of TCP stays as it is                      │             TCP or UDP again
-//!        └─ device.rs       readv(2), the header of offload.rs first       └─ writev(2)
+//!   Frames::Delivered                                       Frames::Send
+//!       ▴  port.rs          credit, what is held and waits     │  merge.rs  a batch becomes one
+//!       │  checksum.rs      is verified where nobody has       │            super-packet again
+//!       │  super_packet.rs  of TCP: stays as it is             │
+//!       │  split.rs         of UDP: becomes a batch            ▼
+//!       └─ device.rs        readv(2), behind the header of     └─ writev(2), first header, then
+//!                           offload.rs                            payloads where they are
 //! ```
 //!
 //! | file | what |
@@ -98,8 +99,8 @@ impl<M: Message> Port<M, OfTun> {
     /// A block of `pool` should have 66 000 octets, or super-packets are copied.
     ///
     /// # Errors
-    /// The kernel's: `NotFound` without the driver, `PermissionDenied`, `ResourceBusy` where another
-    /// program has it.
+    /// The kernel's: `NotFound` without the driver, `PermissionDenied`, `ResourceBusy` where
+    /// another program has it.
     pub fn open(
         name: &str,
         registry: &Registry,

@@ -5,6 +5,8 @@ mod files;
 mod ip;
 mod line;
 mod namespace;
+mod packet;
 mod pipe;
 mod tcp;
+mod tun;
 mod udp;

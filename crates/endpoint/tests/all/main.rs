@@ -12,6 +12,7 @@ mod cores;
 mod crowd;
 mod edge;
 mod ends;
+mod frames;
 mod lifetimes;
 mod limits;
 mod placed;

@@ -55,8 +55,8 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// All of what a device gave, in their order. `None` where its headers contradict each other, or
-    /// are of no known version.
+    /// All of what a device gave, in their order. `None` where its headers contradict each other,
+    /// or are of no known version.
     pub(super) fn all(
         offload: Offload,
         packet: &[u8],
@@ -136,8 +136,8 @@ impl LinkPacket for Segment {
         self.leave(octets);
     }
 
-    /// It leaves its super-packet, with a complete checksum, so that whoever receives it sees that it was
-    /// altered.
+    /// It leaves its super-packet, with a complete checksum, so that whoever receives it sees that
+    /// it was altered.
     fn alter(&mut self, bit: u64) {
         let mut octets = self.octets_alone();
         self.altered |= turn_over(&mut octets, bit);
