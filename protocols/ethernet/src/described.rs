@@ -4,8 +4,8 @@ use alloc::format;
 
 use stackwright_contract::described::{Described, Parameter, ParameterKind, ParameterTable, Unfit};
 use stackwright_wire::Message;
+use stackwright_wire::internet::{hardware_address, is_group};
 
-use crate::receive::is_group;
 use crate::{Config, EthernetDatagrams};
 
 const PARAMETERS: &[Parameter] = &[
@@ -24,19 +24,8 @@ pub const fn described<M: Message>() -> Described<EthernetDatagrams<M>> {
 fn config(table: &dyn ParameterTable) -> Result<Config, Unfit> {
     let text = table.text("address").unwrap_or_default();
     let is = || format!("is a station's, such as 02:00:00:00:00:01, and `{text}` stands there");
-    let address = address(text).filter(|address| !is_group(*address));
+    let address = hardware_address(text).filter(|address| !is_group(*address));
     let address = address.ok_or_else(|| Unfit { key: "address", is: is() })?;
     let lan = table.within("lan", 1..=4094)?.map(|lan| lan as u16);
     Ok(Config { address, lan })
-}
-
-/// Returns the address that six octets in hexadecimal digits name, with colons between them.
-fn address(text: &str) -> Option<[u8; 6]> {
-    let mut parts = text.split(':');
-    let mut address = [0; 6];
-    for octet in &mut address {
-        let part = parts.next().filter(|part| matches!(part.as_bytes(), [_, _]))?;
-        *octet = u8::from_str_radix(part, 16).ok()?;
-    }
-    parts.next().is_none().then_some(address)
 }

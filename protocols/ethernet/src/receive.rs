@@ -5,18 +5,14 @@ use stackwright_contract::services::{
     Batch, Credit, DatagramsIndication, FramesRequest, MessageProperties,
 };
 use stackwright_contract::{Context, Handle, PathLimits};
-use stackwright_wire::{Header, Message, internet};
+use stackwright_wire::internet::{self, is_group};
+use stackwright_wire::{Header, Message};
 
 use crate::header::TAGGED;
 use crate::{AT_ONCE, EthernetDatagrams, KIND_LEAST, NAME, Out, PORT, Station, Tag};
 
 /// The longest header of a frame, in octets.
 const HEADER_MOST: usize = internet::Ethernet::LENGTH + Tag::LENGTH;
-
-/// Returns whether an address is that of a group, or of all (IEEE 802 §8.2.2).
-pub(crate) const fn is_group(address: [u8; 6]) -> bool {
-    address[0] & 1 != 0
-}
 
 impl<M: Message> EthernetDatagrams<M> {
     pub(crate) fn delivered(&mut self, cx: &Context, port: u8, batch: Batch<M>, out: Out<'_, M>) {

@@ -3,10 +3,16 @@
 //! | file | what |
 //! | --- | --- |
 //! | here | the layouts |
+//! | `ndp.rs` | the messages of IPv6 neighbour discovery |
+//! | `hardware.rs` | addresses of Ethernet's kind: as text, and those of groups |
 //! | `pseudo.rs` | what the checks of transports cover besides their own octets |
 
+mod hardware;
+mod ndp;
 mod pseudo;
 
+pub use hardware::{group_address, hardware_address, is_group};
+pub use ndp::{NdpOption, NdpOptions, Neighbor, RouterAdvertisement};
 pub use pseudo::pseudo_header;
 
 use crate::Header;
