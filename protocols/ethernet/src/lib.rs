@@ -27,7 +27,7 @@ pub use header::{SYNTAX, Tag};
 
 use alloc::collections::VecDeque;
 
-use stackwright_base::map::{Keyed, Map, Open};
+use stackwright_base::map::{Cached, Keyed, Map};
 use stackwright_contract::ask::{Ask, Question, ask_behind_header};
 use stackwright_contract::services::{
     Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, Frames,
@@ -57,7 +57,7 @@ pub struct EthernetDatagrams<M> {
     config: Config,
     /// A listener stands for its kind.
     names: Arrivals<u16, Association>,
-    stations: Open<Station, Handle, Keyed>,
+    stations: Cached<Station, Handle, Keyed>,
     /// What the device takes, its header included.
     frames: PathLimits,
     /// Whether frames can be sent: the port is up, and its limits are known.

@@ -38,7 +38,7 @@ pub use described::described;
 use core::net::IpAddr;
 
 use stackwright_base::events::{Expires, TimingWheel};
-use stackwright_base::map::{Keyed, Map, Open};
+use stackwright_base::map::{Cached, Keyed, Map};
 use stackwright_contract::ask::{Ask, FrameTime, Longest, Question};
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended,
@@ -68,7 +68,7 @@ pub struct Resolve<M> {
     above: Arrivals<Own, Above>,
     /// A listener stands for its kind.
     below: Arrivals<u16, Station<M>, Names<()>>,
-    stations: Open<Key, Handle, Keyed>,
+    stations: Cached<Key, Handle, Keyed>,
     /// The associations with all stations, by version: open while the link is up.
     bases: [Option<Handle>; 2],
     /// The own link-layer address.

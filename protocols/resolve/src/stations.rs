@@ -42,6 +42,8 @@ pub(crate) struct Station<M> {
     /// What waits for it to be opened, or for its credit.
     queue: VecDeque<Queued<M>>,
     used: Used,
+    /// Whether it is given up: its last word follows.
+    left: bool,
 }
 
 /// Packets on their way down.
@@ -97,7 +99,7 @@ impl<M: Message> Resolve<M> {
         self.make_room(cx, out);
         let (credit, queue) = (None, VecDeque::new());
         let used = Used { sent: true, turn: self.turn() };
-        let association = self.below.open(|_| Station { key, credit, queue, used });
+        let association = self.below.open(|_| Station { key, credit, queue, used, left: false });
         self.stations.install(key, association);
         let (remote, local) = (station_of(key), None);
         out.request(DatagramsRequest::Open { association, remote, local, credit: AT_ONCE });
@@ -109,10 +111,9 @@ impl<M: Message> Resolve<M> {
         if self.stations.len() < STATIONS_MOST {
             return;
         }
-        let age = |name: &Handle| Some((self.below.get(*name)?.used, *name));
-        let stations = self.stations.iter().map(|(_, name)| name);
-        let others = stations.filter(|name| !self.bases.contains(&Some(**name)));
-        if let Some((_, name)) = others.filter_map(age).min() {
+        let stations = self.below.iter().filter(|(_, station)| !station.left);
+        let others = stations.filter(|(name, _)| !self.bases.contains(&Some(*name)));
+        if let Some((_, name)) = others.map(|(name, station)| (station.used, name)).min() {
             self.leave(cx, name, out);
             out.request(DatagramsRequest::Close { name });
         }
@@ -121,6 +122,7 @@ impl<M: Message> Resolve<M> {
     /// Uses an association no more: what waits for it is dropped.
     fn leave(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
         let Some(station) = self.below.get_mut(name) else { return };
+        station.left = true;
         let (key, queue) = (station.key, core::mem::take(&mut station.queue));
         if self.stations.lookup(&key) == Some(&name) {
             self.stations.erase(&key);
@@ -217,7 +219,7 @@ impl<M: Message> Resolve<M> {
             };
             let queue = queue.unwrap_or_default();
             let used = Used { sent: !queue.is_empty(), turn: self.turn() };
-            self.below.arrived(name, || Station { key, credit: None, queue, used });
+            self.below.arrived(name, || Station { key, credit: None, queue, used, left: false });
             self.stations.install(key, name);
         } else if self.stations.lookup(&key) != Some(&name) {
             // It arrived before.
