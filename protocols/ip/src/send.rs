@@ -1,6 +1,6 @@
 //! Downward: a header before each message, and the way to the next hop.
 
-use stackwright_contract::services::{Batch, DatagramsIndication, MessageKind, MessageProperties};
+use stackwright_contract::services::{Batch, DatagramsIndication, MessageProperties};
 use stackwright_contract::{Context, Handle, Outlet, PathLimits, Trouble};
 use stackwright_wire::Message;
 
@@ -31,7 +31,7 @@ impl<M: Message> Ip<M> {
             return cx.dropped(NAME, "a message for an association that is not open");
         };
         let back = Some((name, batch.cost()));
-        if properties.kind == MessageKind::Returned {
+        if properties.returned {
             return self.returned(cx, name, batch, back, out);
         }
         let (template, ecn, most) = (open.template, properties.ecn.bits(), open.longest);

@@ -4,12 +4,18 @@
 //! | --- | --- |
 //! | here | the layouts |
 //! | `extensions.rs` | options of IPv4, extension headers of IPv6 |
+//! | `ndp.rs` | the messages of IPv6 neighbour discovery |
+//! | `hardware.rs` | addresses of Ethernet's kind: as text, and those of groups |
 //! | `pseudo.rs` | what the checks of transports cover besides their own octets |
 
 mod extensions;
+mod hardware;
+mod ndp;
 mod pseudo;
 
 pub use extensions::{Extension, ExtensionOptions, Extensions, InternetOption, Ipv4Options};
+pub use hardware::{group_address, hardware_address, is_group};
+pub use ndp::{NdpOption, NdpOptions, Neighbor, RouterAdvertisement};
 pub use pseudo::pseudo_header;
 
 use crate::Header;

@@ -1,6 +1,6 @@
 //! ICMP errors: those that leave, and those that arrive.
 
-use stackwright_contract::services::{DatagramsRequest, MessageKind, MessageProperties};
+use stackwright_contract::services::{DatagramsRequest, MessageProperties};
 use stackwright_contract::{Duration, Trouble};
 use stackwright_ip::Config;
 
@@ -80,7 +80,7 @@ fn a_message_that_nobody_awaits_goes_back() {
         host.arrive(0, &came);
         let returned = host.told(name).messages[0].0.clone();
         let properties =
-            MessageProperties { kind: MessageKind::Returned, ..MessageProperties::default() };
+            MessageProperties { returned: true, ..MessageProperties::default() };
         host.send_with(name, &returned, properties);
         let error = host.left().remove(0).2;
         let (said, its_code, _, quoted) = read_icmp(&error);

@@ -1,0 +1,144 @@
+//! From the device, upward: frames, credit, and the state of the port.
+
+use stackwright_base::map::Map;
+use stackwright_contract::services::{
+    Batch, Credit, DatagramsIndication, FramesRequest, MessageProperties,
+};
+use stackwright_contract::{Context, Handle, PathLimits};
+use stackwright_wire::internet::{self, is_group};
+use stackwright_wire::{Header, Message};
+
+use crate::header::TAGGED;
+use crate::{AT_ONCE, EthernetDatagrams, KIND_LEAST, NAME, Out, PORT, Station, Tag};
+
+/// The longest header of a frame, in octets.
+const HEADER_MOST: usize = internet::Ethernet::LENGTH + Tag::LENGTH;
+
+impl<M: Message> EthernetDatagrams<M> {
+    pub(crate) fn delivered(&mut self, cx: &Context, port: u8, batch: Batch<M>, out: Out<'_, M>) {
+        out.request(FramesRequest::Credit { credit: batch.cost() });
+        if port != PORT {
+            return cx.dropped(NAME, "a frame of a port that is not used");
+        }
+        let Some(size) = batch.segment_size() else {
+            return self.frame(cx, batch.into_single(), out);
+        };
+        // Frames that came as one mostly have one header.
+        let size = size.get() as usize;
+        let mut octets = batch.into_octets();
+        let mut header = [0; HEADER_MOST];
+        if let Some((station, length)) = self.header(&mut octets, Some(&mut header))
+            && octets.strip_each(size, &header[..length])
+        {
+            return self.deliver(cx, station, Batch::new(octets, size - length), out);
+        }
+        Batch::new(octets, size).into_iter().for_each(|frame| self.frame(cx, frame, out));
+    }
+
+    fn frame(&mut self, cx: &Context, mut frame: M, out: Out<'_, M>) {
+        let Some((station, length)) = self.header(&mut frame, None) else {
+            return cx.dropped(NAME, "a frame that is not for this station, or malformed");
+        };
+        frame.advance(length);
+        self.deliver(cx, station, frame.into(), out);
+    }
+
+    /// Returns the sender of a frame for this station with its protocol, and the length of the
+    /// header, which is copied to `copy`.
+    fn header(
+        &self,
+        frame: &mut M,
+        copy: Option<&mut [u8; HEADER_MOST]>,
+    ) -> Option<(Station, usize)> {
+        let length = self.config.header_length();
+        // A tag without a LAN is a priority alone: it may stand in any frame (802.1Q §6.9).
+        let priority = frame.front(HEADER_MOST).and_then(|front| {
+            let tagged = front[12..14] == TAGGED.to_be_bytes();
+            (self.config.lan.is_none() && tagged).then_some(HEADER_MOST)
+        });
+        let length = priority.unwrap_or(length);
+        let octets = frame.front(length)?;
+        if let Some(copy) = copy {
+            copy[..length].copy_from_slice(octets);
+        }
+        let header = internet::Ethernet::decode(octets).ok()?;
+        let mut kind = header.ether_type;
+        if length == HEADER_MOST {
+            let tag = Tag::decode(&octets[internet::Ethernet::LENGTH..]).ok()?;
+            if kind != TAGGED || tag.lan != self.config.lan.unwrap_or(0) {
+                return None;
+            }
+            kind = tag.ether_type;
+        }
+        let (to, from) = (header.destination, header.source);
+        let is_ours = to == self.config.address || is_group(to);
+        let is_theirs = from != self.config.address && !is_group(from);
+        (is_ours && is_theirs && kind >= KIND_LEAST).then_some(((from, kind), length))
+    }
+
+    fn deliver(&mut self, cx: &Context, station: Station, batch: Batch<M>, out: Out<'_, M>) {
+        let Some(association) = self.association(station, out) else {
+            return cx.dropped(NAME, "a frame that nobody awaits");
+        };
+        let Some(open) = self.names.get_mut(association) else { return };
+        let cost = batch.cost();
+        if !open.credit.covers(cost) {
+            return cx.dropped(NAME, "a frame without credit above");
+        }
+        open.credit -= cost;
+        let properties = MessageProperties::default();
+        out.indicate(DatagramsIndication::Delivered { association, batch, properties });
+    }
+
+    /// Returns the association with a station; one that has none arrives, if it is awaited.
+    fn association(&mut self, station: Station, out: Out<'_, M>) -> Option<Handle> {
+        if let Some(open) = self.stations.resolve(&station) {
+            return Some(open);
+        }
+        let (listener, _) = self.names.listeners().find(|(_, kind)| **kind == station.1)?;
+        let (name, credit) = self.names.arrive(listener)?;
+        self.add(name, station, credit, out);
+        Some(name)
+    }
+
+    pub(crate) fn more_credit(&mut self, more: Credit, out: Out<'_, M>) {
+        self.credit += more;
+        if !self.ready {
+            self.become_ready(out);
+        }
+        self.speak(out);
+    }
+
+    fn become_ready(&mut self, out: Out<'_, M>) {
+        self.ready = true;
+        for (name, open) in self.names.iter().filter(|(_, open)| !open.told) {
+            out.indicate(self.opened(name, open.station));
+        }
+        self.names.iter_mut().for_each(|(_, open)| open.told = true);
+    }
+
+    pub(crate) fn changed(&mut self, path: PathLimits, out: Out<'_, M>) {
+        if self.frames == path {
+            return;
+        }
+        self.frames = path;
+        let path = self.path();
+        for (association, open) in self.names.iter() {
+            if open.told {
+                out.indicate(DatagramsIndication::Changed { association, path });
+            }
+        }
+    }
+
+    pub(crate) fn state(&mut self, cx: &Context, up: bool, out: Out<'_, M>) {
+        self.credit = Credit::NONE;
+        self.ready = false;
+        while let Some(lost) = self.waiting.pop_front() {
+            cx.dropped(NAME, "a frame that waited when the link went down");
+            self.refund(lost.association, lost.batch.cost(), out);
+        }
+        if up {
+            out.request(FramesRequest::Credit { credit: AT_ONCE });
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! ARP (RFC 826), with the probes of RFC 5227.
+
+use core::net::{IpAddr, Ipv4Addr};
+
+use stackwright_contract::Context;
+use stackwright_wire::internet::{Arp, is_group};
+use stackwright_wire::{Header, Message};
+
+use crate::stations::{Key, Queued};
+use crate::version::ARP;
+use crate::{HEADROOM, NAME, Out, Resolve};
+
+const REQUEST: u16 = 1;
+const REPLY: u16 = 2;
+
+impl<M: Message> Resolve<M> {
+    /// Asks for the address of a host, with the source `from`.
+    pub(crate) fn ask_arp(
+        &mut self,
+        cx: &Context,
+        to: [u8; 6],
+        from: Ipv4Addr,
+        host: Ipv4Addr,
+        out: Out<'_, M>,
+    ) {
+        self.send_arp(cx, (to, ARP), (REQUEST, from), ([0; 6], host), out);
+    }
+
+    /// Asks whether somebody has an address that we want (RFC 5227 §2.1.1).
+    pub(crate) fn probe_arp(&mut self, cx: &Context, host: Ipv4Addr, out: Out<'_, M>) {
+        self.ask_arp(cx, [0xff; 6], Ipv4Addr::UNSPECIFIED, host, out);
+    }
+
+    /// Tells that an address is ours (RFC 5227 §2.3).
+    pub(crate) fn announce_arp(&mut self, cx: &Context, host: Ipv4Addr, out: Out<'_, M>) {
+        self.ask_arp(cx, [0xff; 6], host, host, out);
+    }
+
+    fn send_arp(
+        &mut self,
+        cx: &Context,
+        key: Key,
+        (operation, from): (u16, Ipv4Addr),
+        (target, host): ([u8; 6], Ipv4Addr),
+        out: Out<'_, M>,
+    ) {
+        let Some(sender) = self.hardware else { return };
+        let mut octets = [0; Arp::LENGTH];
+        let (hardware, protocol, hardware_length, protocol_length) = ((), (), (), ());
+        let (sender_host, target_host) = (from.octets(), host.octets());
+        Arp {
+            hardware,
+            protocol,
+            hardware_length,
+            protocol_length,
+            operation,
+            sender,
+            sender_host,
+            target,
+            target_host,
+        }
+        .encode(&mut octets);
+        self.transmit(cx, key, Queued::own(M::with_headroom(HEADROOM, &octets)), out);
+    }
+
+    /// Handles what arrived from a station. Only a request for one of our addresses makes an entry,
+    /// as RFC 826 merges: a gratuitous packet or a reply that nobody asked for changes at most what
+    /// is known.
+    pub(crate) fn on_arp(&mut self, cx: &Context, key: Key, mut packet: M, out: Out<'_, M>) {
+        let Ok(arp) = packet.pull::<Arp>() else {
+            return cx.dropped(NAME, "a malformed ARP packet");
+        };
+        let (sender, target) = (Ipv4Addr::from(arp.sender_host), Ipv4Addr::from(arp.target_host));
+        let is_known = [REQUEST, REPLY].contains(&arp.operation);
+        let is_probe = sender.is_unspecified();
+        if !is_known
+            || is_group(arp.sender)
+            || arp.sender == [0; 6]
+            || Some(arp.sender) == self.hardware
+        {
+            return cx.dropped(NAME, "an ARP packet that no other station sends");
+        }
+        if sender.is_multicast() || sender.is_broadcast() || sender.is_loopback() {
+            return cx.dropped(NAME, "an ARP packet from no host");
+        }
+        if let Some((listener, _)) = self.own(sender.into()) {
+            cx.dropped(NAME, "an ARP packet from our own address");
+            return self.conflict(cx, listener, out);
+        }
+        let is_for_us = match self.own(target.into()) {
+            Some((_, own)) if own.is_usable() => true,
+            // Another host probes for the address, too (RFC 5227 §2.1.1).
+            Some((listener, _)) if is_probe => return self.conflict(cx, listener, out),
+            _ => false,
+        };
+        let host = IpAddr::V4(sender);
+        match self.neighbors.find(host) {
+            _ if is_probe => {}
+            Some(id) => {
+                let asked = arp.operation == REPLY && is_for_us && self.neighbors.is_asked(id);
+                if asked {
+                    self.confirm(cx, id, arp.sender, out);
+                } else {
+                    self.learn(cx, id, arp.sender, out);
+                }
+            }
+            None if is_for_us && arp.operation == REQUEST => {
+                let id = self.add_neighbor(cx, host, false, out);
+                self.learn(cx, id, arp.sender, out);
+            }
+            None => {}
+        }
+        if arp.operation == REQUEST && is_for_us {
+            // Back to where it came from: no address that it claims makes us send elsewhere.
+            self.send_arp(cx, key, (REPLY, target), (arp.sender, sender), out);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The associations of the layer below: one with each link-layer address and kind.
+//!
+//! Stations arrive, and are opened where we speak first. At most [`STATIONS_MOST`] are kept: the
+//! one that was used least is closed for the next.
+
+use alloc::collections::VecDeque;
+
+use stackwright_base::map::Map;
+use stackwright_contract::services::{
+    Batch, Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+};
+use stackwright_contract::{Address, Context, Handle, Participant, PathLimits, Trouble};
+use stackwright_wire::Message;
+
+use crate::version::Version;
+use crate::{NAME, Out, Resolve};
+
+/// How many associations are kept below.
+const STATIONS_MOST: usize = 512;
+/// How many names wait for the arrivals of one kind.
+const AWAITED: usize = 16;
+/// Upward, for each association below: it returns with each packet.
+const AT_ONCE: Credit = Credit { octets: 4 << 20, messages: 1024 };
+/// Own packets of ARP and NDP that wait for one station at most.
+const OWN_WAITING_MOST: usize = 8;
+
+/// A link-layer address, and the protocol spoken with it.
+pub(crate) type Key = ([u8; 6], u16);
+
+/// How worthy something is to be kept: whether something was ever sent to it, and when it was used.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(crate) struct Used {
+    pub(crate) sent: bool,
+    pub(crate) turn: u64,
+}
+
+/// An association below.
+pub(crate) struct Station<M> {
+    key: Key,
+    /// Downward; `None` until it is open.
+    credit: Option<Credit>,
+    /// What waits for it to be opened, or for its credit.
+    queue: VecDeque<Queued<M>>,
+    used: Used,
+    /// Whether it is given up: its last word follows.
+    left: bool,
+}
+
+/// Packets on their way down.
+pub(crate) struct Queued<M> {
+    /// Whose credit they use; `None` for our own.
+    pub(crate) above: Option<Handle>,
+    pub(crate) batch: Batch<M>,
+    pub(crate) properties: MessageProperties,
+}
+
+/// Returns the participant that the layer below knows by that key.
+fn station_of((address, kind): Key) -> Participant {
+    Address::Hardware { address, kind }.into()
+}
+
+impl<M: Message> Resolve<M> {
+    /// Listens below for one version, and opens the way to all stations: when that is open, the
+    /// link is up, and what its path takes is known.
+    pub(crate) fn begin(&mut self, cx: &Context, version: Version, out: Out<'_, M>) {
+        if self.bases[version as usize].is_some() {
+            return;
+        }
+        for kind in version.kinds() {
+            let listener = self.below.listen(*kind);
+            let local = station_of(([0; 6], *kind));
+            out.request(DatagramsRequest::Listen { listener, local });
+            for _ in 0..AWAITED {
+                self.expect(listener, out);
+            }
+        }
+        let base = self.station(cx, version.all(), out);
+        self.bases[version as usize] = Some(base);
+    }
+
+    fn expect(&mut self, listener: Handle, out: Out<'_, M>) {
+        if let Some(association) = self.below.expect(listener, AT_ONCE) {
+            out.request(DatagramsRequest::Await { listener, association, credit: AT_ONCE });
+        }
+    }
+
+    /// Returns whether packets of that version can leave: its base is open, and the own link-layer
+    /// address is known.
+    pub(crate) fn is_ready(&self, version: Version) -> bool {
+        let base = self.bases[version as usize].and_then(|base| self.below.get(base));
+        self.hardware.is_some() && base.is_some_and(|base| base.credit.is_some())
+    }
+
+    /// Returns the association with a station, opened where there is none.
+    fn station(&mut self, cx: &Context, key: Key, out: Out<'_, M>) -> Handle {
+        if let Some(station) = self.stations.resolve(&key) {
+            return station;
+        }
+        self.make_room(cx, out);
+        let (credit, queue) = (None, VecDeque::new());
+        let used = Used { sent: true, turn: self.turn() };
+        let association = self.below.open(|_| Station { key, credit, queue, used, left: false });
+        self.stations.install(key, association);
+        let (remote, local) = (station_of(key), None);
+        out.request(DatagramsRequest::Open { association, remote, local, credit: AT_ONCE });
+        association
+    }
+
+    /// Closes the station that was used least, where there are as many as are kept.
+    fn make_room(&mut self, cx: &Context, out: Out<'_, M>) {
+        if self.stations.len() < STATIONS_MOST {
+            return;
+        }
+        let stations = self.below.iter().filter(|(_, station)| !station.left);
+        let others = stations.filter(|(name, _)| !self.bases.contains(&Some(*name)));
+        if let Some((_, name)) = others.map(|(name, station)| (station.used, name)).min() {
+            self.leave(cx, name, out);
+            out.request(DatagramsRequest::Close { name });
+        }
+    }
+
+    /// Uses an association no more: what waits for it is dropped.
+    fn leave(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
+        let Some(station) = self.below.get_mut(name) else { return };
+        station.left = true;
+        let (key, queue) = (station.key, core::mem::take(&mut station.queue));
+        if self.stations.lookup(&key) == Some(&name) {
+            self.stations.erase(&key);
+        }
+        for lost in queue {
+            cx.dropped(NAME, "a packet that waited for a station that is given up");
+            self.refund(&lost, out);
+        }
+    }
+
+    /// Sends packets to a station: at once, or when it is open and has credit.
+    pub(crate) fn transmit(&mut self, cx: &Context, key: Key, what: Queued<M>, out: Out<'_, M>) {
+        let name = self.station(cx, key, out);
+        let used = Used { sent: true, turn: self.turn() };
+        let Some(station) = self.below.get_mut(name) else { return };
+        station.used = used;
+        if what.above.is_none() && station.queue.len() >= OWN_WAITING_MOST {
+            return cx.dropped(NAME, "a packet of ARP or NDP where too many wait");
+        }
+        station.queue.push_back(what);
+        self.speak(name, out);
+    }
+
+    /// Sends what a station has credit for: whole batches, else their first messages.
+    fn speak(&mut self, association: Handle, out: Out<'_, M>) {
+        while let Some(station) = self.below.get_mut(association)
+            && let Some(credit) = &mut station.credit
+            && let Some(front) = station.queue.front_mut()
+        {
+            let (above, properties) = (front.above, front.properties);
+            let first = Credit { octets: front.batch.longest(), messages: 1 };
+            let batch = if credit.covers(front.batch.cost()) {
+                station.queue.pop_front().map(|front| front.batch)
+            } else if credit.covers(first) {
+                front.properties = properties.of_next();
+                front.batch.split_first().map(Batch::from)
+            } else {
+                None
+            };
+            let Some(batch) = batch else { return };
+            let cost = batch.cost();
+            *credit -= cost;
+            out.request(DatagramsRequest::Send { association, batch, properties });
+            if let Some(above) = above.filter(|above| self.above.lives(*above)) {
+                out.indicate(DatagramsIndication::Credit { association: above, credit: cost });
+            }
+        }
+    }
+
+    /// Returns the credit of packets that do not leave.
+    pub(crate) fn refund(&self, lost: &Queued<M>, out: Out<'_, M>) {
+        if let Some(association) = lost.above.filter(|above| self.above.lives(*above)) {
+            let credit = lost.batch.cost();
+            out.indicate(DatagramsIndication::Credit { association, credit });
+        }
+    }
+
+    /// Reports packets whose next hop does not answer, and returns their credit.
+    pub(crate) fn report(&self, lost: &Queued<M>, out: Out<'_, M>) {
+        self.refund(lost, out);
+        if let Some(association) = lost.above.filter(|above| self.above.lives(*above)) {
+            let mut quoted = [0; 8];
+            lost.batch.as_octets().copy_to(&mut quoted);
+            let (by, what) = (Participant::OTHER_END, Trouble::Unreachable);
+            out.indicate(DatagramsIndication::Reported { association, by, what, quoted });
+        }
+    }
+
+    /// An association below is open: one that was asked for, or an arrival.
+    pub(crate) fn opened(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        remote: Participant,
+        credit: Credit,
+        path: PathLimits,
+        out: Out<'_, M>,
+    ) {
+        let Address::Hardware { address, kind } = remote.address else {
+            return cx.dropped(NAME, "a station that has no hardware address");
+        };
+        let key = (address, kind);
+        if let Some(listener) = self.below.waits_at(name) {
+            self.expect(listener, out);
+            let queue = match self.stations.resolve(&key) {
+                // The station arrived while it was being opened: that name will be refused.
+                Some(other) => {
+                    self.below.get_mut(other).map(|other| core::mem::take(&mut other.queue))
+                }
+                None => {
+                    self.make_room(cx, out);
+                    None
+                }
+            };
+            let queue = queue.unwrap_or_default();
+            let used = Used { sent: !queue.is_empty(), turn: self.turn() };
+            self.below.arrived(name, || Station { key, credit: None, queue, used, left: false });
+            self.stations.install(key, name);
+        } else if self.stations.lookup(&key) != Some(&name) {
+            // It arrived before.
+            return out.request(DatagramsRequest::Close { name });
+        }
+        if let Some(station) = self.below.get_mut(name) {
+            station.credit = Some(credit);
+        }
+        self.changed(path, out);
+        self.speak(name, out);
+        if self.bases.contains(&Some(name)) {
+            self.go_up(cx, out);
+        }
+    }
+
+    pub(crate) fn more_credit(&mut self, name: Handle, more: Credit, out: Out<'_, M>) {
+        if let Some(Station { credit: Some(credit), .. }) = self.below.get_mut(name) {
+            *credit += more;
+            self.speak(name, out);
+        }
+    }
+
+    /// A name below has ended: a station, or a listener, without which its version has no link.
+    pub(crate) fn ended_below(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
+        let fails = |version: &Version| match self.below.listener(name) {
+            Some(kind) => version.kinds().contains(kind),
+            None => self.bases[*version as usize] == Some(name),
+        };
+        let failed = Version::BOTH.into_iter().find(fails);
+        self.leave(cx, name, out);
+        self.below.forget(name);
+        if let Some(version) = failed.filter(|_| why != Ended::Finished) {
+            self.fail(version, why, out);
+        }
+    }
+
+    /// Notes that something arrived on an association below.
+    pub(crate) fn touch(&mut self, association: Handle) {
+        let turn = self.turn();
+        if let Some(station) = self.below.get_mut(association) {
+            station.used.turn = turn;
+        }
+    }
+
+    /// Returns the station with which an association below is.
+    pub(crate) fn key(&self, association: Handle) -> Option<Key> {
+        self.below.get(association).map(|station| station.key)
+    }
+
+    /// Returns whether nothing waits for a station.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.below.iter().all(|(_, station)| station.queue.is_empty())
+    }
+}
