@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `config.rs` | the configuration |
+//! | `config.rs`, `described.rs` | the configuration; its description in a file |
 //! | `address.rs`, `routes.rs`, `interface.rs` | addresses, the choice of a source, routes, links |
 //! | `head.rs`, `v4.rs`, `v6.rs` | headers, read and written |
 //! | `above.rs` | listeners and associations of the layer above |
@@ -28,6 +28,7 @@ mod above;
 mod address;
 mod config;
 mod credit;
+mod described;
 mod errors;
 mod forward;
 mod fragments;
@@ -46,6 +47,7 @@ mod v4;
 mod v6;
 
 pub use config::{Config, Interface, Route};
+pub use described::{described, described_point};
 pub use point::Point;
 
 use alloc::collections::VecDeque;

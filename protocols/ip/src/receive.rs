@@ -15,7 +15,7 @@ use crate::interface::{Owner, is_joined, owner};
 use crate::reassembly::Outcome;
 use crate::send::HEADROOM;
 use crate::v6::{self, Wrong};
-use crate::{Ip, NAME, Out};
+use crate::{Ip, NAME, Out, v4};
 
 impl<M: Message> Ip<M> {
     #[inline]
@@ -77,12 +77,32 @@ impl<M: Message> Ip<M> {
 
     #[inline(always)]
     fn one(&mut self, cx: &Context, interface: u16, mut packet: M, out: &mut impl Outlet<Self>) {
+        let octets = packet.len();
+        // The straight path: an association has a key of its own addresses, so nothing more is to
+        // be checked.
+        if let Some(front) = packet.front(v4::LENGTH).and_then(|front| front.first_chunk())
+            && let Some((key, total)) = v4::plain(front, octets)
+            && key.protocol != ICMP
+            && let ecn = front[1] & 3
+            && let Some(name) = self.table.resolve(&key)
+        {
+            if total < octets {
+                packet.truncate(total);
+            }
+            packet.advance(v4::LENGTH);
+            return self.hand_up(cx, name, ecn, packet.into(), out);
+        }
+        self.any(cx, interface, packet, out);
+    }
+
+    /// Handles a packet of any kind.
+    #[inline(never)]
+    fn any(&mut self, cx: &Context, interface: u16, mut packet: M, out: Out<'_, M>) {
         let head = match Head::read(&mut packet) {
             Ok(head) => head,
             Err(reason) => return cx.dropped(NAME, reason),
         };
         let key = head.key();
-        // An association has a key of its own addresses: nothing more is to be checked.
         if head.fragment.is_none()
             && !matches!(key.protocol, ICMP | ICMP6)
             && let Some(name) = self.table.resolve(&key)
