@@ -326,7 +326,9 @@ fn refused<M: Message>(name: Handle, why: Ended) -> DatagramsIndication<M> {
 impl Association {
     /// Notes what the path takes, as packets with their headers.
     fn set_path(&mut self, packets: PathLimits) {
-        self.path = packets.behind_header(self.template.length() as u32);
+        // The check of a transport is where the layers below look for it.
+        let path = packets.behind_header(self.template.length() as u32);
+        self.path = PathLimits { checks: packets.checks, ..path };
         self.longest = self.path.longest as usize;
     }
 

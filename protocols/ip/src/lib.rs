@@ -221,6 +221,10 @@ impl<M: Message> Protocol for Ip<M> {
         !self.has_begun
     }
 
+    fn may_exit(&self) -> bool {
+        self.below.iter().all(|(_, hop)| hop.gate.is_idle())
+    }
+
     fn ask(
         &self,
         about: NameAbove<Self>,

@@ -265,6 +265,10 @@ impl<M: Message> Protocol for Point<M> {
         }
     }
 
+    fn may_exit(&self) -> bool {
+        self.gate.is_idle()
+    }
+
     fn ask(&self, about: NameAbove<Self>, question: &mut Question<'_>, _: &dyn Ask<Frames<M>>) {
         let Some(end) = self.names.get(about) else { return };
         let PathLimits { longest, frame_time, .. } = self.path;

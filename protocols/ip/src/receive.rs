@@ -156,41 +156,27 @@ impl<M: Message> Ip<M> {
         batch: Batch<M>,
         out: &mut impl Outlet<Self>,
     ) {
-        if let Some((association, head)) = self.alike(&batch) {
-            let (size, header) = (batch.longest(), usize::from(head.length));
-            let mut octets = batch.into_octets();
-            octets.drop_gaps(&SegmentLayout::new(size, header));
-            let batch = Batch::new(octets, size - header);
-            return self.hand_up(cx, association, head.ecn, batch, out);
+        let mut batch = batch;
+        if let Some(head) = alike(&batch) {
+            if let Some(association) = self.table.resolve(&head.key()) {
+                let (size, header) = (batch.longest(), usize::from(head.length));
+                let mut octets = batch.into_octets();
+                octets.drop_gaps(&SegmentLayout::new(size, header));
+                let batch = Batch::new(octets, size - header);
+                return self.hand_up(cx, association, head.ecn, batch, out);
+            }
+            if self.config.forwards
+                && owner(&self.links, interface, head.destination) == Owner::Other
+            {
+                match self.forward_batch(cx, interface, &head, batch, out) {
+                    Ok(()) => return,
+                    Err(same) => batch = same,
+                }
+            }
         }
         for packet in batch {
             self.one(cx, interface, packet, out);
         }
-    }
-
-    /// Returns the association for which all of these packets are, if they differ in their payload
-    /// only, and the header of the first.
-    fn alike(&self, batch: &Batch<M>) -> Option<(Handle, Head)> {
-        let (mut left, size) = (batch.octets(), batch.longest());
-        let mut first: Option<Head> = None;
-        for mut pieces in batch.pieces() {
-            let octets = left.min(size);
-            left -= octets;
-            let head = Head::of_front(pieces.next()?, octets)?;
-            let same = |first: Head| {
-                (first.key(), first.length, first.ecn) == (head.key(), head.length, head.ecn)
-            };
-            let is_plain = head.fragment.is_none()
-                && head.total == octets
-                && head.total > head.length.into()
-                && !matches!(head.protocol, ICMP | ICMP6);
-            if !is_plain || !first.is_none_or(same) {
-                return None;
-            }
-            first = first.or(Some(head));
-        }
-        let head = first?;
-        Some((self.table.resolve(&head.key())?, head))
     }
 
     /// Handles what is for no association, is a fragment, or ICMP.
@@ -294,4 +280,26 @@ impl<M: Message> Ip<M> {
             None => cx.dropped(NAME, "an ICMP message that nobody awaits"),
         }
     }
+}
+
+/// Returns the header of the first of these packets, if they differ in their payload only and have
+/// one each.
+fn alike<M: Message>(batch: &Batch<M>) -> Option<Head> {
+    let (mut left, size) = (batch.octets(), batch.longest());
+    let mut first: Option<Head> = None;
+    for mut pieces in batch.pieces() {
+        let octets = left.min(size);
+        left -= octets;
+        let head = Head::of_front(pieces.next()?, octets)?;
+        let is_plain = head.fragment.is_none()
+            && head.total == octets
+            && head.total > head.length.into()
+            && !matches!(head.protocol, ICMP | ICMP6);
+        let same = |first: Head| Head { total: head.total, ..first } == head;
+        if !is_plain || !first.is_none_or(same) {
+            return None;
+        }
+        first = first.or(Some(head));
+    }
+    first
 }
