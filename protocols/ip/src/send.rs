@@ -253,9 +253,9 @@ impl<M: Message> Ip<M> {
         out: Out<'_, M>,
     ) {
         let Some(hop) = self.below.get(below) else { return };
-        let (interface, HopKind::Arrivals(listener)) = (hop.interface, hop.kind) else { return };
-        let Some(port) = self.below.listener(listener).copied() else { return };
-        self.set_path(cx, interface, port.host, Some(path), out);
+        if let (interface, HopKind::Arrivals(_, host)) = (hop.interface, hop.kind) {
+            self.set_path(cx, interface, host, Some(path), out);
+        }
     }
 
     /// A neighbour does not answer: all that send by it are told.
