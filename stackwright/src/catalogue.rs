@@ -140,6 +140,10 @@ catalogue! {
         => stackwright_framed::described,
     stackwright_ftp::Client<M>: "files that lie on an FTP server",
     stackwright_ftp::Server<M>: "serves files to FTP clients",
+    stackwright_ip::Ip<M>: "packets of hosts, over the neighbours of their links"
+        => stackwright_ip::described,
+    stackwright_ip::Point<M>: "a link without addresses below IP, such as TUN"
+        => stackwright_ip::described_point,
     stackwright_jis::ClientLayer<M>: "pictures as pieces that arrive in any order"
         .called("jis")
         .with_syntax(JIS)

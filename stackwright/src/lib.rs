@@ -8,7 +8,7 @@
 //! | [`base`] | generated bases: what every protocol with associations needs |
 //! | [`wire`] | messages, headers, checks |
 //! | [`transport`], [`policies`] | a transport with slots, and what fits them |
-//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`framed`], [`ftp`], [`copy`], [`ip`], [`jis`], [`kiss`], [`ordered`], [`proxy`], [`stop_and_wait`], [`tailored`], [`tcp`], [`tls`], [`udp`], [`xtp`] | protocols |
+//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`copy`], [`framed`], [`ftp`], [`ip`], [`jis`], [`kiss`], [`ordered`], [`proxy`], [`stop_and_wait`], [`tailored`], [`tcp`], [`tls`], [`udp`], [`xtp`] | protocols |
 //! | [`catalogue`] | the protocols there are, with their facts |
 //! | `channel` | with the feature `channel`: a radio channel without radios |
 //! | `drivers`, `endpoint`, `stacks` | with the feature `endpoint`: running a stack on the kernel's sockets; with the feature `tokio`, its calls are awaited |

@@ -80,6 +80,11 @@ impl<M: stackwright_wire::Message> Gate<M> {
         core::mem::take(&mut self.waiting)
     }
 
+    /// Returns whether nothing waits.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Returns whether there is credit.
     pub(crate) fn is_open(&self) -> bool {
         self.credit != Credit::NONE

@@ -24,7 +24,63 @@ fn is_forwardable(host: IpAddr) -> bool {
     is_host(host) && !is_link_local
 }
 
+/// By which interface and to which next hop a packet leaves, and what the links take.
+struct Way {
+    interface: u16,
+    next_hop: IpAddr,
+    from: PathLimits,
+    to: PathLimits,
+}
+
 impl<M: Message> Ip<M> {
+    /// Returns the way of a packet that has come by the interface `by`, or why it has none.
+    fn way_on(&self, by: u16, head: &Head) -> Result<Way, (&'static str, Option<Fault>)> {
+        if !is_forwardable(head.source) || !is_forwardable(head.destination) {
+            return Err(("a packet between addresses that are not forwarded", None));
+        }
+        // Strict reverse path (RFC 3704 §2.2).
+        if self.routes.resolve(head.source).is_none_or(|(interface, _)| interface != by) {
+            return Err(("a packet whose source is not where it came from", None));
+        }
+        if head.hops <= 1 {
+            return Err(("a packet whose hops are used up", Some(Fault::NoHops)));
+        }
+        let Some((interface, next_hop)) = self.routes.resolve(head.destination) else {
+            return Err(("a packet to where no route leads", Some(Fault::NoRoute)));
+        };
+        let path = |interface: u16| self.links[usize::from(interface)].path(next_hop);
+        let Some(to) = path(interface) else {
+            return Err(("a packet for an interface that is down", Some(Fault::Unreachable)));
+        };
+        let from = path(by).unwrap_or(PathLimits::UNBOUNDED);
+        Ok(Way { interface, next_hop, from, to })
+    }
+
+    /// Forwards packets that differ in their payload only, together; returns them where each has
+    /// to be handled alone. `head` is the header of the first.
+    pub(crate) fn forward_batch(
+        &mut self,
+        cx: &Context,
+        by: u16,
+        head: &Head,
+        batch: Batch<M>,
+        out: Out<'_, M>,
+    ) -> Result<(), Batch<M>> {
+        let Ok(Way { interface, next_hop, from, to }) = self.way_on(by, head) else {
+            return Err(batch);
+        };
+        let size = batch.longest();
+        if size > to.longest as usize || from.checks && !to.checks {
+            return Err(batch);
+        }
+        let mut octets = batch.into_octets();
+        let Some(packets) = octets.unshared() else { return Err(Batch::new(octets, size)) };
+        packets.chunks_mut(size).for_each(lower_hops);
+        let (packets, hop) = (Batch::new(octets, size), self.hop(interface, next_hop, out));
+        self.pass(cx, hop, packets, MessageProperties::default(), None, out);
+        Ok(())
+    }
+
     /// Forwards a packet that has come by the interface `by`, or tells its sender why not.
     pub(crate) fn forward(
         &mut self,
@@ -34,25 +90,13 @@ impl<M: Message> Ip<M> {
         mut packet: M,
         out: Out<'_, M>,
     ) {
-        if !is_forwardable(head.source) || !is_forwardable(head.destination) {
-            return cx.dropped(NAME, "a packet between addresses that are not forwarded");
-        }
-        // Strict reverse path (RFC 3704 §2.2).
-        if self.routes.resolve(head.source).is_none_or(|(interface, _)| interface != by) {
-            return cx.dropped(NAME, "a packet whose source is not where it came from");
-        }
-        if head.hops <= 1 {
-            cx.dropped(NAME, "a packet whose hops are used up");
-            return self.fault(cx, by, &head, packet, Fault::NoHops, out);
-        }
-        let Some((interface, next_hop)) = self.routes.resolve(head.destination) else {
-            cx.dropped(NAME, "a packet to where no route leads");
-            return self.fault(cx, by, &head, packet, Fault::NoRoute, out);
-        };
-        let from = self.links[usize::from(by)].path(next_hop).unwrap_or(PathLimits::UNBOUNDED);
-        let Some(to) = self.links[usize::from(interface)].path(next_hop) else {
-            cx.dropped(NAME, "a packet for an interface that is down");
-            return self.fault(cx, by, &head, packet, Fault::Unreachable, out);
+        let Way { interface, next_hop, from, to } = match self.way_on(by, &head) {
+            Ok(way) => way,
+            Err((reason, fault)) => {
+                cx.dropped(NAME, reason);
+                let Some(fault) = fault else { return };
+                return self.fault(cx, by, &head, packet, fault, out);
+            }
         };
         let (longest, is_long) = (to.longest as usize, head.total > to.longest as usize);
         // A kernel's super-packet stands for as many packets as its link would have taken.
@@ -95,14 +139,18 @@ impl<M: Message> Ip<M> {
 /// Takes a hop off a packet, in place where nobody else holds it.
 fn take_hop(head: &Head, packet: &mut impl Message) {
     let mut front = [0; HOPS4];
-    let octets = if head.source.is_ipv4() { HOPS4 } else { HOPS6 };
-    let front = &mut front[..octets];
+    let front = &mut front[..if head.source.is_ipv4() { HOPS4 } else { HOPS6 }];
     packet.copy_to(front);
-    if octets == HOPS4 {
+    lower_hops(front);
+    packet.advance(front.len());
+    packet.push_front(front.len()).copy_from_slice(front);
+}
+
+/// Takes a hop off a header, which has more than one.
+fn lower_hops(front: &mut [u8]) {
+    if front[0] >> 4 == 4 {
         v4::take_hop(front);
     } else {
         front[HOPS6 - 1] -= 1;
     }
-    packet.advance(octets);
-    packet.push_front(octets).copy_from_slice(front);
 }

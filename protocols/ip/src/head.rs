@@ -127,8 +127,7 @@ impl Head {
     /// Writes it before the payload, without options or extensions.
     pub(crate) fn push<M: Message>(&self, payload: &mut M) {
         let template = Template::new(self.source, self.destination, self.protocol, self.hops);
-        let header = template.header(self.ecn, payload.len(), true);
-        payload.push_front(template.length()).copy_from_slice(&header[..template.length()]);
+        template.push(payload, self.ecn);
     }
 }
 
@@ -162,16 +161,34 @@ impl Template {
         self.length.into()
     }
 
-    /// Returns the header before `payload` octets, which fit into a packet. Without `df`, routers
-    /// may fragment a packet of IPv4.
-    #[inline]
-    pub(crate) fn header(&self, ecn: u8, payload: usize, df: bool) -> [u8; v6::LENGTH] {
-        let mut octets = self.octets;
+    /// Pushes the header before a message, which fits into a packet.
+    #[inline(always)]
+    pub(crate) fn push(&self, message: &mut impl Message, ecn: u8) {
+        let octets = message.len();
         if self.length() == v4::LENGTH {
-            v4::complete(&mut octets, ecn, payload, df);
+            self.write(message.push_front(v4::LENGTH), ecn, octets, true);
         } else {
-            v6::complete(&mut octets, ecn, payload);
+            self.write(message.push_front(v6::LENGTH), ecn, octets, true);
         }
+    }
+
+    /// Writes the header before `payload` octets, which fit into a packet. Without `df`, routers
+    /// may fragment a packet of IPv4.
+    #[inline(always)]
+    pub(crate) fn write(&self, front: &mut [u8], ecn: u8, payload: usize, df: bool) {
+        if let Some(front) = front.first_chunk_mut::<{ v6::LENGTH }>() {
+            *front = self.octets;
+            v6::complete(front, ecn, payload);
+        } else if let Some(front) = front.first_chunk_mut::<{ v4::LENGTH }>() {
+            front.copy_from_slice(&self.octets[..v4::LENGTH]);
+            v4::complete(front, ecn, payload, df);
+        }
+    }
+
+    /// Returns the header before `payload` octets.
+    pub(crate) fn header(&self, ecn: u8, payload: usize, df: bool) -> [u8; v6::LENGTH] {
+        let mut octets = [0; v6::LENGTH];
+        self.write(&mut octets[..self.length()], ecn, payload, df);
         octets
     }
 }

@@ -37,8 +37,8 @@ pub(crate) struct Hop<M> {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HopKind {
-    /// What arrives on the link of this listener, of its version.
-    Arrivals(Handle),
+    /// What arrives on a link: that of this listener, and of the version of its address.
+    Arrivals(Handle, IpAddr),
     /// A neighbour, or a group.
     To(IpAddr),
 }
@@ -180,7 +180,7 @@ impl<M: Message> Ip<M> {
             return self.allow(name, credit, out);
         };
         let Some(Port { interface, host }) = self.below.listener(listener).copied() else { return };
-        self.below.arrived(name, || Hop::new(interface, HopKind::Arrivals(listener)));
+        self.below.arrived(name, || Hop::new(interface, HopKind::Arrivals(listener, host)));
         self.set_path(cx, interface, host, Some(path), out);
     }
 
@@ -206,9 +206,10 @@ impl<M: Message> Ip<M> {
                 cx.event(NAME, format_args!("{host} cannot be used"));
                 self.end_of_address(cx, host, Ended::Unavailable, out);
             }
-            Some(Party::Open(Hop { interface, kind: HopKind::Arrivals(listener), .. })) => {
-                let Some(port) = self.below.listener(listener).copied() else { return };
-                self.set_path(cx, interface, port.host, None, out);
+            Some(Party::Open(Hop {
+                interface, kind: HopKind::Arrivals(listener, host), ..
+            })) => {
+                self.set_path(cx, interface, host, None, out);
                 self.expect(listener, out);
             }
             Some(Party::Open(Hop { interface, kind: HopKind::To(host), mut gate, .. })) => {

@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `config.rs` | the configuration |
+//! | `config.rs`, `described.rs` | the configuration; its description in a file |
 //! | `address.rs`, `routes.rs`, `interface.rs` | addresses, the choice of a source, routes, links |
 //! | `head.rs`, `v4.rs`, `v6.rs` | headers, read and written |
 //! | `above.rs` | listeners and associations of the layer above |
@@ -28,6 +28,7 @@ mod above;
 mod address;
 mod config;
 mod credit;
+mod described;
 mod errors;
 mod forward;
 mod fragments;
@@ -46,6 +47,7 @@ mod v4;
 mod v6;
 
 pub use config::{Config, Interface, Route};
+pub use described::{described, described_point};
 pub use point::Point;
 
 use alloc::collections::VecDeque;
@@ -217,6 +219,10 @@ impl<M: Message> Protocol for Ip<M> {
 
     fn wants_flush(&self) -> bool {
         !self.has_begun
+    }
+
+    fn may_exit(&self) -> bool {
+        self.below.iter().all(|(_, hop)| hop.gate.is_idle())
     }
 
     fn ask(

@@ -14,7 +14,7 @@ use stackwright_contract::{
     Address, Arrivals, Batches, Context, Duration, Facts, Handle, IndicationTo, NameAbove, Outlet,
     Participant, PathLimits, Protocol, RequestTo,
 };
-use stackwright_wire::{Leaf, Message};
+use stackwright_wire::Message;
 
 use crate::credit::{Gate, Owed, ROOM, Waiting};
 use crate::head::PACKET_MOST;
@@ -131,11 +131,9 @@ impl<M: Message> Point<M> {
     #[inline(always)]
     fn delivered(&mut self, cx: &Context, batch: Batch<M>, out: &mut impl Outlet<Self>) {
         let cost = batch.cost();
-        let first = match batch.as_octets().leaves().next() {
-            Some(Leaf::Octets(octets)) => octets[0] >> 4,
-            _ => 0,
-        };
-        let arrivals = match first {
+        let mut first = [0];
+        batch.as_octets().copy_to(&mut first);
+        let arrivals = match first[0] >> 4 {
             4 => self.arrivals[0],
             6 => self.arrivals[1],
             _ => None,
@@ -265,6 +263,10 @@ impl<M: Message> Protocol for Point<M> {
             }
             _ => {} // nothing was sent there
         }
+    }
+
+    fn may_exit(&self) -> bool {
+        self.gate.is_idle()
     }
 
     fn ask(&self, about: NameAbove<Self>, question: &mut Question<'_>, _: &dyn Ask<Frames<M>>) {

@@ -15,7 +15,7 @@ use crate::interface::{Owner, is_joined, owner};
 use crate::reassembly::Outcome;
 use crate::send::HEADROOM;
 use crate::v6::{self, Wrong};
-use crate::{Ip, NAME, Out};
+use crate::{Ip, NAME, Out, v4};
 
 impl<M: Message> Ip<M> {
     #[inline]
@@ -77,12 +77,32 @@ impl<M: Message> Ip<M> {
 
     #[inline(always)]
     fn one(&mut self, cx: &Context, interface: u16, mut packet: M, out: &mut impl Outlet<Self>) {
+        let octets = packet.len();
+        // The straight path: an association has a key of its own addresses, so nothing more is to
+        // be checked.
+        if let Some(front) = packet.front(v4::LENGTH).and_then(|front| front.first_chunk())
+            && let Some((key, total)) = v4::plain(front, octets)
+            && key.protocol != ICMP
+            && let ecn = front[1] & 3
+            && let Some(name) = self.table.resolve(&key)
+        {
+            if total < octets {
+                packet.truncate(total);
+            }
+            packet.advance(v4::LENGTH);
+            return self.hand_up(cx, name, ecn, packet.into(), out);
+        }
+        self.any(cx, interface, packet, out);
+    }
+
+    /// Handles a packet of any kind.
+    #[inline(never)]
+    fn any(&mut self, cx: &Context, interface: u16, mut packet: M, out: Out<'_, M>) {
         let head = match Head::read(&mut packet) {
             Ok(head) => head,
             Err(reason) => return cx.dropped(NAME, reason),
         };
         let key = head.key();
-        // An association has a key of its own addresses: nothing more is to be checked.
         if head.fragment.is_none()
             && !matches!(key.protocol, ICMP | ICMP6)
             && let Some(name) = self.table.resolve(&key)
@@ -136,41 +156,27 @@ impl<M: Message> Ip<M> {
         batch: Batch<M>,
         out: &mut impl Outlet<Self>,
     ) {
-        if let Some((association, head)) = self.alike(&batch) {
-            let (size, header) = (batch.longest(), usize::from(head.length));
-            let mut octets = batch.into_octets();
-            octets.drop_gaps(&SegmentLayout::new(size, header));
-            let batch = Batch::new(octets, size - header);
-            return self.hand_up(cx, association, head.ecn, batch, out);
+        let mut batch = batch;
+        if let Some(head) = alike(&batch) {
+            if let Some(association) = self.table.resolve(&head.key()) {
+                let (size, header) = (batch.longest(), usize::from(head.length));
+                let mut octets = batch.into_octets();
+                octets.drop_gaps(&SegmentLayout::new(size, header));
+                let batch = Batch::new(octets, size - header);
+                return self.hand_up(cx, association, head.ecn, batch, out);
+            }
+            if self.config.forwards
+                && owner(&self.links, interface, head.destination) == Owner::Other
+            {
+                match self.forward_batch(cx, interface, &head, batch, out) {
+                    Ok(()) => return,
+                    Err(same) => batch = same,
+                }
+            }
         }
         for packet in batch {
             self.one(cx, interface, packet, out);
         }
-    }
-
-    /// Returns the association for which all of these packets are, if they differ in their payload
-    /// only, and the header of the first.
-    fn alike(&self, batch: &Batch<M>) -> Option<(Handle, Head)> {
-        let (mut left, size) = (batch.octets(), batch.longest());
-        let mut first: Option<Head> = None;
-        for mut pieces in batch.pieces() {
-            let octets = left.min(size);
-            left -= octets;
-            let head = Head::of_front(pieces.next()?, octets)?;
-            let same = |first: Head| {
-                (first.key(), first.length, first.ecn) == (head.key(), head.length, head.ecn)
-            };
-            let is_plain = head.fragment.is_none()
-                && head.total == octets
-                && head.total > head.length.into()
-                && !matches!(head.protocol, ICMP | ICMP6);
-            if !is_plain || !first.is_none_or(same) {
-                return None;
-            }
-            first = first.or(Some(head));
-        }
-        let head = first?;
-        Some((self.table.resolve(&head.key())?, head))
     }
 
     /// Handles what is for no association, is a fragment, or ICMP.
@@ -274,4 +280,26 @@ impl<M: Message> Ip<M> {
             None => cx.dropped(NAME, "an ICMP message that nobody awaits"),
         }
     }
+}
+
+/// Returns the header of the first of these packets, if they differ in their payload only and have
+/// one each.
+fn alike<M: Message>(batch: &Batch<M>) -> Option<Head> {
+    let (mut left, size) = (batch.octets(), batch.longest());
+    let mut first: Option<Head> = None;
+    for mut pieces in batch.pieces() {
+        let octets = left.min(size);
+        left -= octets;
+        let head = Head::of_front(pieces.next()?, octets)?;
+        let is_plain = head.fragment.is_none()
+            && head.total == octets
+            && head.total > head.length.into()
+            && !matches!(head.protocol, ICMP | ICMP6);
+        let same = |first: Head| Head { total: head.total, ..first } == head;
+        if !is_plain || !first.is_none_or(same) {
+            return None;
+        }
+        first = first.or(Some(head));
+    }
+    first
 }

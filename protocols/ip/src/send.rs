@@ -1,6 +1,8 @@
 //! Downward: a header before each message, and the way to the next hop.
 
-use stackwright_contract::services::{Batch, DatagramsIndication, MessageProperties};
+use stackwright_contract::services::{
+    Batch, Credit, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_contract::{Context, Handle, Outlet, PathLimits, Trouble};
 use stackwright_wire::Message;
 
@@ -30,22 +32,31 @@ impl<M: Message> Ip<M> {
         let Some(open) = self.above.get_mut(name).filter(|open| open.is_open) else {
             return cx.dropped(NAME, "a message for an association that is not open");
         };
-        let back = Some((name, batch.cost()));
-        if properties.returned {
-            return self.returned(cx, name, batch, back, out);
+        let (octets, header) = (batch.octets(), open.template.length());
+        let is_plain = batch.segment_size().is_none()
+            && octets <= open.longest
+            && open.key.protocol != ICMP6
+            && !properties.returned;
+        // The straight path: one message, into a packet, to a next hop that takes it now.
+        if is_plain
+            && let Some(below) = open.hop
+            && let Some(hop) = self.below.get_mut(below)
+            && hop.gate.pass(Credit { octets: octets + header, messages: 1 })
+        {
+            let mut message = batch.into_single();
+            open.note_front(&mut message);
+            open.template.push(&mut message, properties.ecn.bits());
+            let batch = message.into();
+            out.request(DatagramsRequest::Send { association: below, batch, properties });
+            if let Some(credit) = open.owed.add(Credit { octets, messages: 1 }) {
+                out.indicate(DatagramsIndication::Credit { association: name, credit });
+            }
+            return;
         }
-        let (template, ecn, most) = (open.template, properties.ecn.bits(), open.longest);
-        let is_plain = batch.segment_size().is_none() && batch.octets() <= most;
-        let Some(hop) = open.hop.filter(|_| is_plain && open.key.protocol != ICMP6) else {
-            return self.send_any(cx, name, batch, properties, back, out);
-        };
-        let mut message = batch.into_single();
-        open.note_front(&mut message);
-        template.push(&mut message, ecn);
-        self.pass(cx, hop, message.into(), properties, back, out);
+        self.send_any(cx, name, batch, properties, out);
     }
 
-    /// Sends what is not one message that fits into a packet.
+    /// Sends what is not one message that fits into a packet and may leave now.
     #[inline(never)]
     fn send_any(
         &mut self,
@@ -53,9 +64,12 @@ impl<M: Message> Ip<M> {
         name: Handle,
         batch: Batch<M>,
         properties: MessageProperties,
-        back: Back,
         out: Out<'_, M>,
     ) {
+        let back = Some((name, batch.cost()));
+        if properties.returned {
+            return self.returned(cx, name, batch, back, out);
+        }
         let Some(open) = self.above.get_mut(name) else { return };
         let first = batch.pieces().next().and_then(|mut pieces| pieces.next());
         open.front = first.and_then(|first| first.first_chunk()).copied().unwrap_or(open.front);
@@ -239,9 +253,9 @@ impl<M: Message> Ip<M> {
         out: Out<'_, M>,
     ) {
         let Some(hop) = self.below.get(below) else { return };
-        let (interface, HopKind::Arrivals(listener)) = (hop.interface, hop.kind) else { return };
-        let Some(port) = self.below.listener(listener).copied() else { return };
-        self.set_path(cx, interface, port.host, Some(path), out);
+        if let (interface, HopKind::Arrivals(_, host)) = (hop.interface, hop.kind) {
+            self.set_path(cx, interface, host, Some(path), out);
+        }
     }
 
     /// A neighbour does not answer: all that send by it are told.
@@ -251,14 +265,5 @@ impl<M: Message> Ip<M> {
             let (by, quoted) = (open.local_participant(), open.front);
             out.indicate(DatagramsIndication::Reported { association, by, what, quoted });
         }
-    }
-}
-
-impl Template {
-    /// Pushes the header before a message, which fits into a packet.
-    #[inline(always)]
-    pub(crate) fn push(&self, message: &mut impl Message, ecn: u8) {
-        let header = self.header(ecn, message.len(), true);
-        message.push_front(self.length()).copy_from_slice(&header[..self.length()]);
     }
 }

@@ -6,7 +6,7 @@ use stackwright_wire::check::Internet;
 use stackwright_wire::internet::{Ipv4, Ipv4Options};
 use stackwright_wire::{Header, Malformed, Message};
 
-use crate::head::{Fragment, Head};
+use crate::head::{Fragment, Head, Key};
 
 /// Octets of a header without options.
 pub(crate) const LENGTH: usize = <Ipv4 as Header>::LENGTH;
@@ -17,6 +17,21 @@ const DF: u8 = 0x40;
 /// The options that lead a packet along the routers that its sender names (RFC 791 §3.1): nobody
 /// needs them but to pass a filter (RFC 7126 §4.3).
 const SOURCE_ROUTES: [u8; 2] = [131, 137];
+
+/// Returns the key and the octets of a packet of `octets` octets whose header has no options, and
+/// that is no fragment; `None`: it is another, or one that [`read`] refuses.
+#[inline(always)]
+pub(crate) fn plain(front: &[u8; LENGTH], octets: usize) -> Option<(Key, usize)> {
+    let total = usize::from(u16::from_be_bytes([front[2], front[3]]));
+    let fragment = u16::from_be_bytes([front[6] & !DF, front[7]]);
+    let word = |at| IpAddr::from([front[at], front[at + 1], front[at + 2], front[at + 3]]);
+    let (peer, own) = (word(12), word(16));
+    let is_plain = front[0] == 0x45
+        && fragment == 0
+        && (LENGTH..=octets).contains(&total)
+        && Internet::of(front) == 0;
+    is_plain.then_some((Key { own, peer, protocol: front[9] }, total))
+}
 
 /// Reads the header of a packet of `octets` octets, as far as its options.
 #[inline]
@@ -111,7 +126,7 @@ pub(crate) fn template(
 /// Completes a template. The identification stays 0: a packet that is not fragmented needs none
 /// (RFC 6864 §4.1).
 #[inline]
-pub(crate) fn complete(octets: &mut [u8], ecn: u8, payload: usize, df: bool) {
+pub(crate) fn complete(octets: &mut [u8; LENGTH], ecn: u8, payload: usize, df: bool) {
     let total = (LENGTH + payload) as u16;
     let mut check = u16::from_be_bytes([octets[10], octets[11]]);
     check = Internet::update(check, 0, total);

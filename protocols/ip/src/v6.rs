@@ -165,7 +165,7 @@ pub(crate) fn template(
 
 /// Completes a template.
 #[inline]
-pub(crate) fn complete(octets: &mut [u8], ecn: u8, payload: usize) {
+pub(crate) fn complete(octets: &mut [u8; LENGTH], ecn: u8, payload: usize) {
     octets[1] |= ecn << 4;
     octets[4..6].copy_from_slice(&(payload as u16).to_be_bytes());
 }

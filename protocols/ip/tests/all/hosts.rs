@@ -209,7 +209,9 @@ impl Host {
     /// Tells what an interface takes from now on.
     pub(crate) fn set_path(&mut self, interface: u16, path: PathLimits) {
         for is_v6 in [false, true] {
-            let association = self.arrivals[&(interface, is_v6)];
+            let Some(association) = self.arrivals.get(&(interface, is_v6)).copied() else {
+                continue;
+            };
             self.tell(DatagramsIndication::Changed { association, path });
         }
     }

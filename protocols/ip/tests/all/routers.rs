@@ -148,6 +148,31 @@ fn a_narrow_link_is_found() {
     assert_eq!(host.told(name).messages[0].0, [3; 1400]);
 }
 
+#[test]
+fn what_came_together_leaves_together() {
+    use stackwright_contract::services::Batch;
+    use stackwright_wire::{BufferTree, Message as _};
+    let mut router = router();
+    let packets: Vec<_> =
+        (0..9).map(|octet| packet("10.0.0.2", "10.0.1.2", 17, &[octet; 1000])).collect();
+    let batch = |packets: &[Vec<u8>]| {
+        Batch::new(BufferTree::with_headroom(32, &packets.concat()), packets[0].len())
+    };
+    router.arrive_batch(0, batch(&packets));
+    assert_eq!(router.words.packets.len(), 1);
+    for (packet, (_, _, on)) in packets.iter().zip(router.left()) {
+        assert_eq!((on[8], Internet::of(&on[..20]), &on[20..]), (63, 0, &packet[20..]));
+    }
+    // One of them to another host, or with its last hop: each is handled alone.
+    for (at, octet) in [(19, 9), (8, 1)] {
+        let mut mixed = packets.clone();
+        mixed[4][at] = octet;
+        mixed[4] = crate::packets::check(mixed[4].clone());
+        router.arrive_batch(0, batch(&mixed));
+        assert_eq!(router.left().len(), 9, "eight, and one elsewhere or an error");
+    }
+}
+
 /// Returns a TCP packet whose check holds the sum of the pseudo-header alone, or is complete.
 fn tcp(payload: &[u8], complete: bool) -> Vec<u8> {
     let mut segment = vec![0; 20];
@@ -217,7 +242,9 @@ fn a_super_packet_is_segmented_for_a_link_that_takes_less() {
 #[test]
 fn an_interface_that_was_down_is_used_again() {
     let [mut one, _] = ends(0);
+    one.set_path(0, PathLimits { checks: true, ..PathLimits::of_longest(1500) });
     let opened = one.open(at("10.0.1.2", 17));
+    assert!(one.told(opened).opened.is_some_and(|told| told.2.checks), "they are for all above");
     one.set_down(0);
     one.send(opened, b"lost");
     assert_eq!(one.dropped(), ["a message for an interface that is down"]);
