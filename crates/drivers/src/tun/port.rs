@@ -200,23 +200,19 @@ impl<M: Message, K: DeviceKind> Port<M, K> {
         Ok(batch)
     }
 
-    /// Verifies a frame. Returns what it is split into; `None`: it stays as it is.
+    /// Verifies a frame, as far as it is IP. Returns what it is split into; `None`: it stays as it is.
     fn examine(
         &self,
         offload: Offload,
         frame: &mut [u8],
     ) -> Result<Option<Batch<M>>, &'static str> {
-        let is_ip = self.link == 0
-            || matches!(frame.get(self.link - 2..self.link), Some([0x08, 0x00] | [0x86, 0xdd]));
-        if !is_ip {
-            return Ok(None);
-        }
+        let Some(network) = checksum::network(frame, self.link) else { return Ok(None) };
         let vouched = offload.valid || offload.checksum.is_some();
-        let packet = SuperPacket::decode(offload, self.link, frame)
+        let packet = SuperPacket::decode(offload, network, frame)
             .ok_or("a packet whose headers contradict each other")?;
         match offload.split {
             Some((Segments::Udp, ..)) => Ok(Some(packet.split(HEADROOM, &self.pool))),
-            None if !vouched && !checksum::is_right(&packet.frame()[self.link..]) => {
+            None if !vouched && !checksum::is_right(&packet.frame()[network..]) => {
                 Err("a packet whose check is wrong")
             }
             _ => Ok(None),
