@@ -1,24 +1,27 @@
-//! `monitor`: what a TNC hears, frame by frame. Nothing is transmitted.
+//! `monitor`: what a TNC hears, or what the kernel sends to a TUN device, frame by frame. Nothing is
+//! transmitted.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use clap::Args;
 use stackwright::ax25::header::LinksHeard;
-use stackwright::contract::services::{Credit, FramesIndication, FramesRequest};
-use stackwright::contract::{IndicationOf, Instant, Listener, Outlet, RequestOf};
+use stackwright::contract::services::{Credit, Frames, FramesIndication, FramesRequest};
+use stackwright::contract::{IndicationOf, Instant, Listener, Outlet, Protocol, RequestOf};
 use stackwright::kiss::{Config, KissType, LONGEST_MOST, PORTS_MOST};
 use stackwright::wire::capture::{Capture, Frame, InterfaceId, LinkType, PacketDirection, Payload};
-use stackwright::wire::{Header, Message as _};
-use stackwright_drivers::Driver;
+use stackwright::wire::{Header, Message as _, Pool};
+use stackwright_drivers::tun::{Options, Tun};
+use stackwright_drivers::{Driver, Readiness};
 
 use crate::interrupts::interrupts;
 use crate::packets::{self, Form, Interface, Packet};
 use crate::problem::Problem;
 use crate::report::log;
-use crate::stacks;
+use crate::stacks::{self, Message};
 use crate::tnc::{TncAddress, TncFrames, state_of_tnc};
 
 /// How many octets of frames may wait to be shown.
@@ -28,13 +31,15 @@ const ROOM: Credit = Credit { octets: 64 << 10, messages: 64 };
 #[command(after_help = "\
 Examples:
   stackwright monitor tcp://127.0.0.1:8001
-  stackwright monitor 'serial:///dev/ttyUSB0?baud=9600' -w heard.pcapng")]
+  stackwright monitor 'serial:///dev/ttyUSB0?baud=9600' -w heard.pcapng
+  sudo stackwright monitor tun:sw0 -w sent.pcapng")]
 pub(crate) struct Monitor {
     /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
     /// pty:PATH for a terminal that is made there. Without a TNC, frames go over UDP to another
     /// station: axudp://host:10093, received at ?local=10093.
     ///
-    /// An unreachable TNC is retried.
+    /// An unreachable TNC is retried. Or a TUN device: tun:NAME, which is made where it is not
+    /// there; what the kernel routes to it is shown, and ends here.
     pub(crate) line: String,
     /// Also write the frames into FILE for Wireshark (pcapng).
     #[arg(short, long, value_name = "FILE")]
@@ -48,21 +53,55 @@ pub(crate) struct Monitor {
 }
 
 pub(crate) fn run(monitor: &Monitor) -> Result<(), Problem> {
+    let pool = stacks::pool();
+    let driver = Driver::new(fastrand::u64(..))?;
+    driver.context().listen(Box::new(States { line: monitor.line.clone() }));
+    if let Some(name) = monitor.line.strip_prefix("tun:") {
+        let device = device(name, &driver, pool)?;
+        return show(monitor, driver, device, LinkType::RAW);
+    }
     let unfit = |why| Problem::Line { line: monitor.line.clone(), why };
     let address = TncAddress::parse(&monitor.line).map_err(unfit)?;
-    let pool = stacks::pool();
-    let mut driver = Driver::new(fastrand::u64(..))?;
     // Every port, and frames as long as any TNC has.
     let config = Config { longest: LONGEST_MOST, ports: PORTS_MOST, ..Config::default() };
-    let mut stack = address.open(config, &driver, 0, pool)?;
-    driver.context().listen(Box::new(States { line: monitor.line.clone() }));
+    let stack = address.open(config, &driver, 0, pool)?;
+    show(monitor, driver, stack, LinkType::AX25_KISS)
+}
+
+/// Opens a device whose packets are as they would leave: segments, with complete checks.
+fn device(name: &str, driver: &Driver, pool: Arc<Pool<Message>>) -> Result<Tun<Message>, Problem> {
+    let options = Options { super_packets: false, checks: false, ..Options::default() };
+    Tun::open_with(name, options, &driver.registry(), 0, pool).map_err(|error| {
+        let why = match error.kind() {
+            ErrorKind::NotFound => "this system has no TUN devices; `modprobe tun` loads them",
+            ErrorKind::PermissionDenied => {
+                "this user may not open it; root makes one for a user by `ip tuntap add`"
+            }
+            ErrorKind::ResourceBusy => "another program has it",
+            ErrorKind::InvalidInput => "a device's name has 1 to 15 characters",
+            _ => return error.into(),
+        };
+        Problem::Unfit { what: format!("tun:{name}"), why }
+    })
+}
+
+/// Shows the frames of `stack` until it is interrupted, or a device is gone.
+fn show<P>(
+    monitor: &Monitor,
+    mut driver: Driver,
+    mut stack: P,
+    link: LinkType,
+) -> Result<(), Problem>
+where
+    P: Protocol<Provides = Frames<Message>, Uses = Readiness>,
+{
     let mut shown = match &monitor.write {
         Some(path) => {
             let file = File::create(path);
             let file = file.map_err(|why| Problem::Path { path: path.clone(), why })?;
-            Shown::new(monitor, Some(file))
+            Shown::new(monitor, Some(file), link)
         }
-        None => Shown::new(monitor, None),
+        None => Shown::new(monitor, None, link),
     };
     shown.begin()?;
     let interrupted = interrupts()?;
@@ -79,6 +118,7 @@ pub(crate) fn run(monitor: &Monitor) -> Result<(), Problem> {
                 done => done?,
             }
             match heard.up.take() {
+                Some(false) if link == LinkType::RAW => return Ok(()),
                 Some(false) => shown.comment = Some("the TNC was gone before this frame"),
                 _ => driver.request(&mut stack, FramesRequest::Credit { credit }, &mut heard),
             }
@@ -107,14 +147,18 @@ impl Heard {
     }
 }
 
-impl Outlet<TncFrames> for Heard {
-    fn indicate(&mut self, word: IndicationOf<TncFrames>) {
+impl<P> Outlet<P> for Heard
+where
+    P: Protocol<Provides = Frames<Message>, Uses = Readiness>,
+{
+    fn indicate(&mut self, word: IndicationOf<P>) {
         match word {
             FramesIndication::Delivered { port, batch } => {
-                let message = batch.into_single();
-                let mut frame = vec![0; message.len()];
-                message.copy_to(&mut frame);
-                self.frames.push((port, frame));
+                for message in batch {
+                    let mut frame = vec![0; message.len()];
+                    message.copy_to(&mut frame);
+                    self.frames.push((port, frame));
+                }
             }
             FramesIndication::State { up, .. } => self.up = Some(up),
             // Nothing is sent.
@@ -124,7 +168,7 @@ impl Outlet<TncFrames> for Heard {
         }
     }
 
-    fn request(&mut self, request: RequestOf<TncFrames>) {
+    fn request(&mut self, request: RequestOf<P>) {
         match request {}
     }
 }
@@ -142,6 +186,8 @@ impl Listener for States {
     fn event(&mut self, _now: Instant, protocol: &'static str, what: std::fmt::Arguments<'_>) {
         if TncFrames::tells_state(protocol) {
             log(protocol, &state_of_tnc(&self.line, &what.to_string()));
+        } else if protocol == <Tun<Message> as Protocol>::FACTS.name {
+            log(protocol, &format_args!("{}: {what}", self.line));
         }
     }
 }
@@ -158,11 +204,12 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(monitor: &Monitor, file: Option<File>) -> Self {
+    fn new(monitor: &Monitor, file: Option<File>, link: LinkType) -> Self {
         let name = monitor.line.as_str();
         let file = file.map(|file| {
             let mut capture = Capture::new("stackwright monitor");
-            let interface = capture.interface(name, "KISS", LinkType::AX25_KISS);
+            let description = if link == LinkType::RAW { "IP" } else { "KISS" };
+            let interface = capture.interface(name, description, link);
             (file, capture, interface)
         });
         let form = match monitor {
@@ -173,7 +220,7 @@ impl Shown {
         let interface = Interface {
             name: Some(name.into()),
             description: None,
-            link: LinkType::AX25_KISS,
+            link,
             units: 1_000_000_000,
             offset: 0,
         };
@@ -190,8 +237,11 @@ impl Shown {
     }
 
     fn frame(&mut self, port: u8, frame: &[u8]) -> Result<(), Problem> {
-        let mut octets = vec![0; KissType::LENGTH];
-        KissType { port, command: 0 }.encode(&mut octets);
+        let mut octets = Vec::new();
+        if self.interface.link == LinkType::AX25_KISS {
+            octets.resize(KissType::LENGTH, 0);
+            KissType { port, command: 0 }.encode(&mut octets);
+        }
         octets.extend_from_slice(frame);
         let time = stacks::since_1970().map(|since| since.as_nanos());
         let comment = self.comment.take();

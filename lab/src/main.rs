@@ -1,6 +1,6 @@
 //! The `lab` program: modelled links, the same workloads for every transport, and comparison
 //! tables.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod check;
 mod documents;

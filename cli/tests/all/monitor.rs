@@ -1,5 +1,6 @@
 //! `stackwright monitor`: what a TNC hears, on the screen and in a capture.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -217,4 +218,52 @@ fn an_odd_line_is_refused_with_what_to_write() {
     let complaint = String::from_utf8_lossy(&said.stderr).into_owned();
     assert_eq!(said.status.code(), Some(2), "{complaint}");
     assert!(complaint.contains("serial:///dev/ttyUSB0"), "{complaint}");
+}
+
+/// What the kernel sends to a TUN device, in a namespace of the test's own; and what Wireshark
+/// finds in it.
+#[test]
+fn packets_of_a_device_are_shown_and_written() {
+    const SCRIPT: &str = "
+        set -e
+        \"$1\" monitor tun:sw0 --json -w $2/sent.pcapng > $2/shown & monitor=$!
+        for turn in $(seq 100); do ip link show sw0 > $2/link 2>&1 && break; sleep 0.1; done
+        ip addr add 10.77.0.1/24 dev sw0; ip link set sw0 up
+        ip addr add fd77::1/64 dev sw0 nodad
+        ping -c 2 -i 0.2 -W 1 10.77.0.2 > $2/ping || true
+        ping -6 -c 1 -W 1 -s 3000 fd77::2 >> $2/ping || true
+        exec 3<>/dev/udp/10.77.0.2/9 && echo hello >&3
+        sleep 0.3
+        kill -INT $monitor; wait $monitor";
+    let missing = Command::new("unshare").args(["-Urn", "ping", "-V"]).output();
+    if !missing.is_ok_and(|output| output.status.success()) {
+        return eprintln!("skipped: no user namespaces, or no ping(8)");
+    }
+    if let Err(why) = File::options().read(true).write(true).open("/dev/net/tun") {
+        return eprintln!("skipped: /dev/net/tun: {why}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new("unshare");
+    command.args(["-Urn", "bash", "-c", SCRIPT, "bash", env!("CARGO_BIN_EXE_stackwright")]);
+    let output = command.arg(folder.path()).output().expect("it runs");
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{complaints}");
+    let shown = std::fs::read_to_string(folder.path().join("shown")).expect("text");
+    let shown: Vec<Value> =
+        shown.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let has = |header: &str| {
+        let has = |packet: &&Value| packet.to_string().contains(&format!("\"{header}\""));
+        shown.iter().filter(has).count()
+    };
+    // Two echo requests and a datagram; a long echo request in fragments.
+    assert!(has("Ipv4") >= 3 && has("Udp") >= 1 && has("Ipv6") >= 3, "{shown:?}");
+    let file = folder.path().join("sent.pcapng");
+    let mut tshark = Command::new("tshark");
+    tshark.args(["-n", "-o", "udp.check_checksum:TRUE", "-V", "-r", path(&file)]);
+    let Ok(told) = tshark.output() else { return eprintln!("skipped: tshark is not installed") };
+    let told = String::from_utf8_lossy(&told.stdout);
+    assert_eq!(told.matches("Encapsulation type: Raw IP").count(), shown.len(), "{told}");
+    for odd in ["alformed", "ncorrect", "[Checksum Status: Bad]"] {
+        assert!(!told.contains(odd), "{odd}: {told}");
+    }
 }

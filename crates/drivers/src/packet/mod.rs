@@ -19,7 +19,7 @@ use std::sync::Arc;
 use stackwright_wire::{Message, Pool};
 
 use crate::registry::Registry;
-use crate::tun::{Device, DeviceKind, ETHERNET, Port, hardware_address, mtu};
+use crate::tun::{Device, DeviceKind, ETHERNET, Inquiry, Port};
 
 /// An interface.
 pub type Packet<M> = Port<M, OfPacket>;
@@ -35,7 +35,7 @@ impl DeviceKind for OfPacket {
 impl<M: Message> Port<M, OfPacket> {
     /// Opens `interface` of this network namespace, which needs CAP_NET_RAW.
     ///
-    /// A block of `pool` should have 66 000 octets, or super-packets are copied.
+    /// A block of `pool` should have 64 KiB, or super-packets are copied.
     ///
     /// # Errors
     /// The kernel's: `PermissionDenied`, or no such device; `Unsupported` where it is not Ethernet.
@@ -45,9 +45,10 @@ impl<M: Message> Port<M, OfPacket> {
         lane: usize,
         pool: Arc<Pool<M>>,
     ) -> io::Result<Self> {
-        hardware_address(interface)?;
+        let inquiry = Inquiry::about(interface)?;
+        inquiry.hardware_address()?;
         let device = Device::of_socket(socket::open(interface)?);
-        Port::new(device, ETHERNET, mtu(interface)?, registry, lane, pool)
+        Port::new(device, inquiry, ETHERNET, registry, lane, pool)
     }
 }
 
@@ -57,5 +58,5 @@ impl<M: Message> Port<M, OfPacket> {
 /// # Errors
 /// The kernel's, where there is no such interface; `Unsupported` where it is not Ethernet.
 pub fn address(interface: &str) -> io::Result<[u8; 6]> {
-    hardware_address(interface)
+    Inquiry::about(interface)?.hardware_address()
 }

@@ -94,6 +94,20 @@ impl Transport {
     }
 }
 
+/// Returns where the IP header of a frame begins, if it has one: at the front, or behind an Ethernet
+/// header of `link` octets and at most one tag of a VLAN (IEEE 802.1Q §9.3).
+pub(super) fn network(front: &[u8], link: usize) -> Option<usize> {
+    if link == 0 {
+        return Some(0);
+    }
+    let ether_type = |at: usize| front.get(at - 2..at);
+    let start = match ether_type(link)? {
+        [0x81, 0x00] | [0x88, 0xa8] => link + 4,
+        _ => link,
+    };
+    matches!(ether_type(start)?, [0x08, 0x00] | [0x86, 0xdd]).then_some(start)
+}
+
 /// Finds what is behind the extension headers of IPv6 (RFC 8200 §4).
 fn behind_extensions(front: &[u8]) -> Option<Transport> {
     let header = front.first_chunk::<IPV6>()?;

@@ -30,11 +30,12 @@ impl Device {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::open(CLONE, flags, Mode::empty())?;
         request::attach(&file, name, options.kind)?;
-        let segments = options.super_packets;
+        // The kernel leaves no segments to who does not complete their checks.
+        let segments = options.super_packets && options.checks;
         // Kernels before 6.2 do not know those of UDP.
-        let datagrams = segments && request::offload(&file, true, true).is_ok();
+        let datagrams = segments && request::offload(&file, true, true, true).is_ok();
         if !datagrams {
-            request::offload(&file, segments, false)?;
+            request::offload(&file, options.checks, segments, false)?;
         }
         Ok(Device { descriptor: file, datagrams })
     }

@@ -7,7 +7,8 @@ use rustix::io::Errno;
 use stackwright_contract::services::Batch;
 use stackwright_wire::Message;
 
-use super::checksum::{IPV6, TCP, Transport, complete_ipv4, pseudo_header};
+use super::ETHERNET;
+use super::checksum::{IPV6, TCP, Transport, complete_ipv4, network, pseudo_header};
 use super::offload::{self, Offload, Segments};
 use super::split::{FIN, PUSH};
 
@@ -44,7 +45,7 @@ pub(super) struct Failed {
 }
 
 /// Writes the frames of `batch` from the `done`-th on, which is counted up, until one write fails.
-/// Their IP packets are behind `link` octets.
+/// They are IP packets, or behind a header of `link` octets: that of Ethernet.
 ///
 /// # Errors
 /// What failed; `done` frames were written before.
@@ -56,10 +57,11 @@ pub(super) fn write<M: Message>(
     mut put: impl FnMut(&[IoSlice<'_>]) -> Result<(), Errno>,
 ) -> Result<(), Failed> {
     let mut run: Option<Run<'_>> = None;
+    let merging = if batch.segment_size().is_some() { merging } else { Merging::NONE };
     let mut put = |run: Option<Run<'_>>, done: &mut usize| {
         let Some(run) = run else { return Ok(()) };
         let frames = run.frames;
-        run.put(link, &mut put).map_err(|error| Failed { error, frames })?;
+        run.put(&mut put).map_err(|error| Failed { error, frames })?;
         *done += frames;
         Ok(())
     };
@@ -72,11 +74,11 @@ pub(super) fn write<M: Message>(
         let headers = Headers::find(&frame, link);
         if let Some(run) = &mut run
             && let Some(headers) = headers
-            && run.join(&frame, headers, link)
+            && run.join(&frame, headers)
         {
             continue;
         }
-        put(run.replace(Run::begin(&frame, headers, link, merging)), done)?;
+        put(run.replace(Run::begin(&frame, headers, merging)), done)?;
     }
     put(run, done)
 }
@@ -125,6 +127,8 @@ impl<'a> Frame<'a> {
 /// What is known of a frame with a transport's header.
 #[derive(Clone, Copy)]
 struct Headers {
+    /// Where the IP header begins.
+    link: usize,
     /// Relative to the IP header.
     transport: Transport,
     /// Octets of all headers.
@@ -135,11 +139,9 @@ struct Headers {
 impl Headers {
     fn find(frame: &Frame<'_>, link: usize) -> Option<Self> {
         let front = frame.front();
+        let link = network(front, link)?;
         let packet = front.get(link..)?;
-        let version = packet.first()? >> 4;
-        let named = link == 0
-            || front[link - 2..link] == if version == 4 { [0x08, 0x00] } else { [0x86, 0xdd] };
-        let transport = Transport::find(packet).filter(|_| named)?;
+        let transport = Transport::find(packet)?;
         let length = match transport.protocol {
             TCP => usize::from(packet[transport.start + 12] >> 4) * 4,
             _ => 8,
@@ -150,30 +152,30 @@ impl Headers {
             && octets <= front.len()
             && octets <= link + transport.end
             && link + transport.end <= frame.octets;
-        fits.then(|| Headers { transport, octets, incomplete: transport.is_incomplete(packet) })
+        fits.then(|| Headers {
+            link,
+            transport,
+            octets,
+            incomplete: transport.is_incomplete(packet),
+        })
     }
 
     /// Returns what the check of the frame says to a device.
-    fn checksum(self, link: usize) -> Option<(u16, u16)> {
+    fn checksum(self) -> Option<(u16, u16)> {
         // All headers are in a front.
-        Some(((link + self.transport.start) as u16, self.transport.offset()))
+        Some(((self.link + self.transport.start) as u16, self.transport.offset()))
     }
 
     /// Returns whether nothing is behind the transport's payload.
-    fn fill(self, frame: &Frame<'_>, link: usize) -> bool {
+    fn fill(self, frame: &Frame<'_>) -> bool {
         let Transport { end, packet, .. } = self.transport;
-        end == packet && link + end == frame.octets
+        end == packet && self.link + end == frame.octets
     }
 
     /// Returns whether its check will be right, or is.
-    fn is_sound<'p>(
-        self,
-        front: &[u8],
-        link: usize,
-        payload: impl Iterator<Item = &'p [u8]>,
-    ) -> bool {
+    fn is_sound<'p>(self, front: &[u8], payload: impl Iterator<Item = &'p [u8]>) -> bool {
         let Transport { protocol, start, .. } = self.transport;
-        let packet = &front[link..self.octets];
+        let packet = &front[self.link..self.octets];
         // A datagram without a check gets none.
         let has_one = protocol == TCP || self.transport.check(packet) != 0;
         self.incomplete
@@ -204,20 +206,20 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn begin(frame: &Frame<'a>, headers: Option<Headers>, link: usize, merging: Merging) -> Self {
+    fn begin(frame: &Frame<'a>, headers: Option<Headers>, merging: Merging) -> Self {
         let octets = headers.map_or(0, |headers| headers.octets);
-        let alike = headers.filter(|headers| {
+        let alike = headers.filter(|_| merging != Merging::NONE).filter(|headers| {
             let may = if headers.transport.protocol == TCP {
                 merging.segments
             } else {
                 merging.datagrams
             };
-            may && begins(frame, *headers, link)
+            may && begins(frame, *headers)
         });
         let mut run = Run {
             front: frame.front,
             headers,
-            alike: alike.map(|headers| alike_part(&frame.front, headers, link)),
+            alike: alike.map(|headers| alike_part(&frame.front, headers)),
             fixed: None,
             frames: 1,
             size: frame.octets - octets,
@@ -234,25 +236,26 @@ impl<'a> Run<'a> {
     }
 
     /// Takes a frame that is the next segment. Returns whether it is.
-    fn join(&mut self, frame: &Frame<'a>, headers: Headers, link: usize) -> bool {
+    fn join(&mut self, frame: &Frame<'a>, headers: Headers) -> bool {
         let (Some(alike), Some(first)) = (&self.alike, self.headers) else { return false };
         let is_tcp = first.transport.protocol == TCP;
+        let link = headers.link;
         let payload = frame.octets - headers.octets;
         let more = frame.behind(headers.octets).count();
         let total = headers.octets - link + self.payload + payload;
         if headers.octets != first.octets
             || headers.transport.protocol != first.transport.protocol
-            || !headers.fill(frame, link)
+            || !headers.fill(frame)
             || payload == 0
             || payload > self.size
             || total > LONGEST
             || self.count + more > PIECES
             || !is_tcp && self.frames >= DATAGRAMS_MOST
-            || alike_part(&frame.front, headers, link) != *alike
+            || alike_part(&frame.front, headers) != *alike
         {
             return false;
         }
-        let fixed = match self.identifies(&frame.front[link..], link) {
+        let fixed = match self.identifies(&self.front[link..], &frame.front[link..]) {
             Some(fixed) => fixed,
             None => return false,
         };
@@ -260,12 +263,12 @@ impl<'a> Run<'a> {
         if is_tcp
             && number(&frame.front, new)
                 != number(&self.front, old).wrapping_add(self.payload as u32)
-            || !headers.is_sound(&frame.front, link, frame.behind(headers.octets))
+            || !headers.is_sound(&frame.front, frame.behind(headers.octets))
         {
             return false;
         }
         let payload_of_first = self.pieces[..self.count].iter().copied();
-        if self.frames == 1 && !first.is_sound(&self.front, link, payload_of_first) {
+        if self.frames == 1 && !first.is_sound(&self.front, payload_of_first) {
             self.alike = None;
             return false;
         }
@@ -289,8 +292,7 @@ impl<'a> Run<'a> {
 
     /// Returns whether the identification of IPv4 goes on, and how: by one each, as segmentation
     /// counts it, or not at all, where it means nothing (RFC 6864 §4.1). `None`: it does not.
-    fn identifies(&self, packet: &[u8], link: usize) -> Option<Option<bool>> {
-        let first = &self.front[link..];
+    fn identifies(&self, first: &[u8], packet: &[u8]) -> Option<Option<bool>> {
         if first[0] >> 4 == 6 {
             return Some(None);
         }
@@ -306,19 +308,15 @@ impl<'a> Run<'a> {
     }
 
     /// Writes it.
-    fn put(
-        mut self,
-        link: usize,
-        put: impl FnOnce(&[IoSlice<'_>]) -> Result<(), Errno>,
-    ) -> Result<(), Errno> {
+    fn put(mut self, put: impl FnOnce(&[IoSlice<'_>]) -> Result<(), Errno>) -> Result<(), Errno> {
         let mut offload = Offload::default();
         let octets = self.headers.map_or(0, |headers| headers.octets);
         if let Some(headers) = self.headers {
             if headers.incomplete || self.frames > 1 {
-                offload.checksum = headers.checksum(link);
+                offload.checksum = headers.checksum();
             }
             if self.frames > 1 {
-                let kind = self.unite(headers, link);
+                let kind = self.unite(headers);
                 // A size is less than 64 KiB, and headers are in a front.
                 offload.split = Some((kind, self.size as u16, octets as u16));
             }
@@ -335,9 +333,9 @@ impl<'a> Run<'a> {
     }
 
     /// Makes the headers those of one packet.
-    fn unite(&mut self, headers: Headers, link: usize) -> Segments {
+    fn unite(&mut self, headers: Headers) -> Segments {
         let Transport { protocol, start, .. } = headers.transport;
-        let packet = &mut self.front[link..headers.octets];
+        let packet = &mut self.front[headers.link..headers.octets];
         // No longer than the longest.
         let total = (packet.len() + self.payload) as u16;
         let length = total - start as u16;
@@ -364,25 +362,26 @@ impl<'a> Run<'a> {
 
 /// Returns whether a frame may be the first of several: one of UDP with a check, or one of TCP with
 /// an acknowledgement and nothing that only one segment may say.
-fn begins(frame: &Frame<'_>, headers: Headers, link: usize) -> bool {
-    let Transport { protocol, start, .. } = headers.transport;
+fn begins(frame: &Frame<'_>, headers: Headers) -> bool {
+    let Headers { link, transport: Transport { protocol, start, .. }, .. } = headers;
     let is_plain = match protocol {
         TCP => frame.front[link + start + 13] & !ECHO == ACK,
         _ => true,
     };
-    // What segments a super-packet of IPv6 finds no extension header.
+    // What segments a super-packet finds no tag of a VLAN, and no extension header of IPv6.
     let is_v4 = frame.front[link] >> 4 == 4;
     is_plain
+        && link <= ETHERNET
         && (is_v4 || start == IPV6)
-        && headers.fill(frame, link)
+        && headers.fill(frame)
         && headers.octets < frame.octets
 }
 
 /// Returns the headers of a frame without what may differ from segment to segment.
-fn alike_part(front: &[u8; FRONT], headers: Headers, link: usize) -> [u8; FRONT] {
+fn alike_part(front: &[u8; FRONT], headers: Headers) -> [u8; FRONT] {
     let mut part = *front;
     part[headers.octets..].fill(0);
-    let packet = &mut part[link..];
+    let packet = &mut part[headers.link..];
     if packet[0] >> 4 == 4 {
         // Length, identification, check.
         packet[2..6].fill(0);

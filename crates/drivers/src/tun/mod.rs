@@ -47,7 +47,7 @@ pub use checksum::complete_ipv4;
 pub use device::{Arrived, CLONE, Device};
 pub use offload::{LENGTH, Offload, Segments};
 pub use port::{DeviceKind, Port};
-pub(crate) use request::{hardware_address, mtu};
+pub(crate) use request::Inquiry;
 pub use split::Checks;
 pub use super_packet::{LONGEST, SuperPacket};
 
@@ -80,15 +80,19 @@ pub enum Kind {
 pub struct Options {
     /// What its frames are.
     pub kind: Kind,
-    /// Whether the kernel hands over super-packets: a router that forwards to links of a smaller
-    /// MTU takes none.
+    /// Whether the kernel hands over super-packets, which have checks to be completed: a router
+    /// that forwards to links of a smaller MTU takes none.
     pub super_packets: bool,
+    /// Whether the kernel leaves checks to this end: who hands packets to an end that verifies them
+    /// itself, such as a link without [`checks`](stackwright_contract::PathLimits::checks), has the
+    /// kernel complete them, and takes no super-packets.
+    pub checks: bool,
 }
 
 impl Default for Options {
     /// IP packets, and super-packets of them.
     fn default() -> Self {
-        Options { kind: Kind::Tun, super_packets: true }
+        Options { kind: Kind::Tun, super_packets: true, checks: true }
     }
 }
 
@@ -96,7 +100,7 @@ impl<M: Message> Port<M, OfTun> {
     /// Attaches to the TUN device `name` of this network namespace, or makes it, which needs
     /// CAP_NET_ADMIN; one that was made for a user (`ip tuntap add … user …`) needs nothing.
     ///
-    /// A block of `pool` should have 66 000 octets, or super-packets are copied.
+    /// A block of `pool` should have 64 KiB, or super-packets are copied.
     ///
     /// # Errors
     /// The kernel's: `NotFound` without the driver, `PermissionDenied`, `ResourceBusy` where
@@ -123,6 +127,6 @@ impl<M: Message> Port<M, OfTun> {
     ) -> io::Result<Self> {
         let device = Device::open(name, options)?;
         let link = if options.kind == Kind::Tap { ETHERNET } else { 0 };
-        Port::new(device, link, mtu(name)?, registry, lane, pool)
+        Port::new(device, Inquiry::about(name)?, link, registry, lane, pool)
     }
 }

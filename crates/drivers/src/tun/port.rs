@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use stackwright_contract::ask::{Ask, Longest, Question};
 use stackwright_contract::services::{Batch, Credit, Frames, FramesIndication, FramesRequest};
 use stackwright_contract::{
-    Batches, Context, Facts, Guarantees, Handle, Outlet, PathLimits, Protocol,
+    Batches, Context, Duration, Facts, Guarantees, Handle, Instant, Outlet, PathLimits, Protocol,
 };
 use stackwright_wire::{Block as _, Message, Pool, count_copied};
 
@@ -20,12 +20,15 @@ use super::checksum;
 use super::device::{Arrived, Device};
 use super::merge::{self, Failed, Merging};
 use super::offload::{Offload, Segments};
+use super::request::Inquiry;
 use super::super_packet::{LONGEST, SuperPacket};
 use crate::readiness::{Readiness, Ready, token};
 use crate::registry::Registry;
 
 /// How much may wait for a device: the initial credit downward.
 pub(super) const SEND_ROOM: Credit = Credit { octets: 1 << 20, messages: 1 << 10 };
+/// How often a device in use is asked for its MTU.
+const MTU_EACH: Duration = Duration::from_secs(1);
 /// How many frames or super-packets are read in one turn.
 const TURN: usize = 64;
 /// Octets before each frame that is delivered, for who sends it on behind longer headers.
@@ -46,6 +49,9 @@ pub trait DeviceKind: 'static {
 /// read waits in the kernel, which drops what is too much.
 pub struct Port<M: Message, K> {
     device: Device,
+    inquiry: Inquiry,
+    /// When its MTU is asked for again, if there is something to do then: nobody tells of a change.
+    again: Instant,
     /// Octets before an IP packet.
     link: usize,
     path: PathLimits,
@@ -70,8 +76,8 @@ pub struct Port<M: Message, K> {
 impl<M: Message, K: DeviceKind> Port<M, K> {
     pub(crate) fn new(
         device: Device,
+        inquiry: Inquiry,
         link: usize,
-        mtu: u32,
         registry: &Registry,
         lane: usize,
         pool: Arc<Pool<M>>,
@@ -79,9 +85,10 @@ impl<M: Message, K: DeviceKind> Port<M, K> {
         let interest = Interest::READABLE.add(Interest::WRITABLE);
         let descriptor = device.as_fd().as_raw_fd();
         registry.register(&mut SourceFd(&descriptor), token(lane, ITSELF), interest)?;
-        let longest = mtu.saturating_add(u32::try_from(link).unwrap_or(0));
         Ok(Port {
-            path: PathLimits { longest, frame_time: 0, checks: true },
+            path: path(inquiry.mtu()?, link),
+            inquiry,
+            again: Instant::START,
             merging: Merging { segments: true, datagrams: device.datagrams },
             device,
             link,
@@ -193,23 +200,19 @@ impl<M: Message, K: DeviceKind> Port<M, K> {
         Ok(batch)
     }
 
-    /// Verifies a frame. Returns what it is split into; `None`: it stays as it is.
+    /// Verifies a frame, as far as it is IP. Returns what it is split into; `None`: it stays as it is.
     fn examine(
         &self,
         offload: Offload,
         frame: &mut [u8],
     ) -> Result<Option<Batch<M>>, &'static str> {
-        let is_ip = self.link == 0
-            || matches!(frame.get(self.link - 2..self.link), Some([0x08, 0x00] | [0x86, 0xdd]));
-        if !is_ip {
-            return Ok(None);
-        }
+        let Some(network) = checksum::network(frame, self.link) else { return Ok(None) };
         let vouched = offload.valid || offload.checksum.is_some();
-        let packet = SuperPacket::decode(offload, self.link, frame)
+        let packet = SuperPacket::decode(offload, network, frame)
             .ok_or("a packet whose headers contradict each other")?;
         match offload.split {
             Some((Segments::Udp, ..)) => Ok(Some(packet.split(HEADROOM, &self.pool))),
-            None if !vouched && !checksum::is_right(&packet.frame()[self.link..]) => {
+            None if !vouched && !checksum::is_right(&packet.frame()[network..]) => {
                 Err("a packet whose check is wrong")
             }
             _ => Ok(None),
@@ -272,6 +275,21 @@ impl<M: Message, K: DeviceKind> Port<M, K> {
         }
     }
 
+    /// Tells of another MTU.
+    fn inquire(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        if cx.now() < self.again {
+            return;
+        }
+        self.again = cx.now() + MTU_EACH;
+        // A device that is gone is found out by reading.
+        if let Ok(mtu) = self.inquiry.mtu()
+            && path(mtu, self.link) != self.path
+        {
+            self.path = path(mtu, self.link);
+            out.indicate(FramesIndication::Changed { port: 0, path: self.path });
+        }
+    }
+
     /// The device is gone.
     fn lose(&mut self, cx: &Context, why: &io::Error, out: &mut impl Outlet<Self>) {
         cx.event(K::NAME, format_args!("down: {why}"));
@@ -281,6 +299,12 @@ impl<M: Message, K: DeviceKind> Port<M, K> {
         self.credit = Credit::NONE;
         out.indicate(FramesIndication::State { port: 0, up: false });
     }
+}
+
+/// Returns what a device of that MTU takes.
+fn path(mtu: u32, link: usize) -> PathLimits {
+    let longest = mtu.saturating_add(u32::try_from(link).unwrap_or(0));
+    PathLimits { longest, frame_time: 0, checks: true }
 }
 
 /// What the first of a batch costs.
@@ -337,6 +361,7 @@ impl<M: Message, K: DeviceKind> Protocol for Port<M, K> {
             out.indicate(FramesIndication::Changed { port: 0, path: self.path });
             out.indicate(FramesIndication::Credit { port: 0, credit: SEND_ROOM });
         }
+        self.inquire(cx, out);
         self.send(cx, out);
         self.receive(cx, out);
     }

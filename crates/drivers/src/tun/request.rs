@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_short};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::ioctl::{IntegerSetter, Opcode, Updater, ioctl, opcode};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
@@ -70,54 +70,70 @@ pub(super) fn attach(file: impl AsFd, name: &str, kind: Kind) -> io::Result<()> 
     Ok(())
 }
 
-/// Says which packets are taken unfinished (`TUNSETOFFLOAD`): those without a check; with
-/// `segments`, super-packets of TCP; with `datagrams`, those of UDP, too.
+/// Says which packets are taken unfinished (`TUNSETOFFLOAD`): with `checks`, those
+/// whose check is only begun; with `segments`, super-packets of TCP; with `datagrams`, those of UDP.
 ///
 /// # Errors
 /// The kernel's, where it does not know one of them.
-pub(super) fn offload(file: impl AsFd, segments: bool, datagrams: bool) -> io::Result<()> {
-    let mut value = CHECKS;
-    if segments {
-        value |= SEGMENTS;
-    }
-    if datagrams {
-        value |= DATAGRAMS;
-    }
+pub(super) fn offload(
+    file: impl AsFd,
+    checks: bool,
+    segments: bool,
+    datagrams: bool,
+) -> io::Result<()> {
+    let asked = [(checks, CHECKS), (segments, SEGMENTS), (datagrams, DATAGRAMS)];
+    let value = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, flags)| flags).sum();
     // SAFETY: the opcode is that of TUNSETOFFLOAD, which takes its argument as a number: no memory
     // is touched. Numbers that it does not know it refuses.
     unsafe { ioctl(file, IntegerSetter::<SET_OFFLOAD>::new_usize(value)) }?;
     Ok(())
 }
 
-/// Returns the MTU of an interface of this network namespace, in octets.
-///
-/// # Errors
-/// The kernel's, where there is no such interface.
-pub(crate) fn mtu(name: &str) -> io::Result<u32> {
-    let Value([a, b, c, d, ..]) = asked::<GET_MTU>(name)?;
-    Ok(u32::from_ne_bytes([a, b, c, d]))
+/// An interface of the network namespace in which this was made, to be asked about.
+#[derive(Debug)]
+pub(crate) struct Inquiry {
+    name: String,
+    /// Of any kind: it knows the namespace.
+    socket: OwnedFd,
 }
 
-/// Returns the hardware address of an Ethernet interface of this network namespace.
-///
-/// # Errors
-/// The kernel's, where there is no such interface; `Unsupported` where it is not Ethernet.
-pub(crate) fn hardware_address(name: &str) -> io::Result<[u8; 6]> {
-    let Value([kind, high, a, b, c, d, e, f, ..]) = asked::<GET_ADDRESS>(name)?;
-    // ARPHRD_ETHER of linux/if_arp.h.
-    if u16::from_ne_bytes([kind, high]) != 1 {
-        return Err(io::ErrorKind::Unsupported.into());
+impl Inquiry {
+    /// # Errors
+    /// If the operating system has no more descriptors.
+    pub(crate) fn about(name: &str) -> io::Result<Self> {
+        let socket =
+            socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+        Ok(Inquiry { name: name.to_owned(), socket })
     }
-    Ok([a, b, c, d, e, f])
-}
 
-fn asked<const REQUEST: Opcode>(name: &str) -> io::Result<Value> {
-    let mut interface = Interface::named(name)?;
-    // Any socket will do.
-    let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
-    // SAFETY: both requests read and write a `struct ifreq`, at most 40 octets: `Interface` has as
-    // many, has the name where `ifr_name` is, and is valid for whatever octets the kernel leaves in
-    // it. It outlives the call.
-    unsafe { ioctl(&socket, Updater::<REQUEST, Interface>::new(&mut interface)) }?;
-    Ok(interface.value)
+    /// Returns its MTU, in octets.
+    ///
+    /// # Errors
+    /// The kernel's, where there is no such interface.
+    pub(crate) fn mtu(&self) -> io::Result<u32> {
+        let Value([a, b, c, d, ..]) = self.ask::<GET_MTU>()?;
+        Ok(u32::from_ne_bytes([a, b, c, d]))
+    }
+
+    /// Returns its hardware address.
+    ///
+    /// # Errors
+    /// The kernel's, where there is no such interface; `Unsupported` where it is not Ethernet.
+    pub(crate) fn hardware_address(&self) -> io::Result<[u8; 6]> {
+        let Value([kind, high, a, b, c, d, e, f, ..]) = self.ask::<GET_ADDRESS>()?;
+        // ARPHRD_ETHER of linux/if_arp.h.
+        if u16::from_ne_bytes([kind, high]) != 1 {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        Ok([a, b, c, d, e, f])
+    }
+
+    fn ask<const REQUEST: Opcode>(&self) -> io::Result<Value> {
+        let mut interface = Interface::named(&self.name)?;
+        // SAFETY: both requests read and write a `struct ifreq`, at most 40 octets: `Interface` has
+        // as many, has the name where `ifr_name` is, and is valid for whatever octets the kernel
+        // leaves in it. It outlives the call.
+        unsafe { ioctl(&self.socket, Updater::<REQUEST, Interface>::new(&mut interface)) }?;
+        Ok(interface.value)
+    }
 }

@@ -276,3 +276,27 @@ fn nothing_that_arrives_is_fatal() {
         }
     }
 }
+
+#[test]
+fn a_tag_of_a_vlan_is_passed_over() {
+    let mut rng = Rng::with_seed(8);
+    for _ in 0..1000 {
+        let given = Given::draw(&mut rng, 3);
+        if given.link == 0 {
+            continue;
+        }
+        let tagged: Vec<Vec<u8>> = given
+            .frames(Checks::Offered)
+            .into_iter()
+            .map(|frame| [&frame[..12], &[0x81, 0, 0, 7], &frame[12..]].concat())
+            .collect();
+        let writes = written(&batch(&tagged), given.link);
+        assert_eq!(writes.len(), tagged.len(), "none is merged");
+        for ((offload, written), frame) in writes.into_iter().zip(&tagged) {
+            let (start, offset) = given.offload.checksum.expect("it is offered");
+            assert_eq!((offload.checksum, &written), (Some((start + 4, offset)), frame));
+            assert!(!is_right(&frame[18..]), "the check is only begun");
+            assert_eq!(checksum::network(frame, given.link), Some(18));
+        }
+    }
+}

@@ -315,6 +315,7 @@ fn datagrams_pass_between_two_kernels() {
 struct Told {
     frames: Vec<Vec<u8>>,
     longest: u32,
+    states: Vec<bool>,
 }
 
 impl Outlet<Tun<M>> for Told {
@@ -325,6 +326,7 @@ impl Outlet<Tun<M>> for Told {
                 self.frames.extend(frames);
             }
             FramesIndication::Changed { path, .. } => self.longest = path.longest,
+            FramesIndication::State { up, .. } => self.states.push(up),
             _ => {}
         }
     }
@@ -444,6 +446,26 @@ fn frames_of_a_tap_device_are_those_of_ethernet() {
         alone.send(&back);
         here.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         assert_eq!(here.recv(&mut [0; 100]).unwrap(), 10);
+    });
+}
+
+#[test]
+fn another_mtu_and_the_end_are_told() {
+    rootless("tun::another_mtu_and_the_end_are_told", || {
+        let mut alone = Alone::open("sw0", Kind::Tun).unwrap();
+        ip("link set sw0 mtu 1280");
+        let since = Instant::now();
+        while alone.told.longest != 1280 {
+            assert!(since.elapsed() < Duration::from_secs(10), "it is not told");
+            alone.send(&[0x45; 20]);
+        }
+        assert_eq!(alone.told.states, [true]);
+        ip("link del sw0");
+        while alone.told.states.len() < 2 {
+            assert!(since.elapsed() < Duration::from_secs(10), "it is not told");
+            alone.turn();
+        }
+        assert_eq!(alone.told.states, [true, false]);
     });
 }
 
