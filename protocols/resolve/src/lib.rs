@@ -10,6 +10,7 @@
 //! | `send.rs` | packets to next hops, and the ages of neighbours |
 //! | `receive.rs` | packets of the link, and what it takes |
 //! | `arp.rs`, `ndp.rs` | the packets of both protocols |
+//! | `syntax.rs` | what both consist of, for tools |
 //! | `config.rs`, `described.rs` | the configuration; its description in a file |
 //!
 //! Above, a listener says that the link has its host for an address, and is told so when nobody
@@ -30,10 +31,12 @@ mod own;
 mod receive;
 mod send;
 mod stations;
+mod syntax;
 mod version;
 
 pub use config::Config;
 pub use described::described;
+pub use syntax::SYNTAX;
 
 use core::net::IpAddr;
 
@@ -51,8 +54,8 @@ use stackwright_wire::Message;
 
 use neighbors::Neighbors;
 use own::Own;
-use stations::{Key, Station};
-use version::Version;
+use stations::Station;
+use version::{Key, Version};
 
 const NAME: &str = "resolve";
 

@@ -12,7 +12,7 @@ use stackwright_contract::services::{
 use stackwright_contract::{Address, Context, Handle, Participant, PathLimits, Trouble};
 use stackwright_wire::Message;
 
-use crate::version::Version;
+use crate::version::{Key, Version};
 use crate::{NAME, Out, Resolve};
 
 /// How many associations are kept below.
@@ -23,9 +23,6 @@ const AWAITED: usize = 16;
 const AT_ONCE: Credit = Credit { octets: 4 << 20, messages: 1024 };
 /// Own packets of ARP and NDP that wait for one station at most.
 const OWN_WAITING_MOST: usize = 8;
-
-/// A link-layer address, and the protocol spoken with it.
-pub(crate) type Key = ([u8; 6], u16);
 
 /// How worthy something is to be kept: whether something was ever sent to it, and when it was used.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
