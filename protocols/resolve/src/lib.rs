@@ -7,6 +7,7 @@
 //! | `own.rs` | the own addresses: probed, announced and defended |
 //! | `neighbors.rs` | the table of neighbours |
 //! | `stations.rs` | the associations of the layer below |
+//! | `ages.rs` | what is given up first where a table is full |
 //! | `send.rs` | packets to next hops, and the ages of neighbours |
 //! | `receive.rs` | packets of the link, and what it takes |
 //! | `arp.rs`, `ndp.rs` | the packets of both protocols |
@@ -22,6 +23,7 @@
 
 extern crate alloc;
 
+mod ages;
 mod arp;
 mod config;
 mod described;
@@ -52,6 +54,7 @@ use stackwright_contract::{
 };
 use stackwright_wire::Message;
 
+use ages::Ages;
 use neighbors::Neighbors;
 use own::Own;
 use stations::Station;
@@ -72,6 +75,7 @@ pub struct Resolve<M> {
     /// A listener stands for its kind.
     below: Arrivals<u16, Station<M>, Names<()>>,
     stations: Cached<Key, Handle, Keyed>,
+    station_ages: Ages,
     /// The associations with all stations, by version: open while the link is up.
     bases: [Option<Handle>; 2],
     /// The own link-layer address.
@@ -138,6 +142,7 @@ impl<M: Message> Resolve<M> {
             above: Arrivals::new(),
             below: Arrivals::default(),
             stations: Map::new(seed),
+            station_ages: Ages::default(),
             bases: [None; 2],
             hardware: None,
             path: PathLimits::UNBOUNDED,
