@@ -135,6 +135,9 @@ catalogue! {
         => stackwright_ax25::described,
     stackwright_axudp::Axudp<M>: "frames of AX.25 over UDP" => stackwright_axudp::described,
     stackwright_copy::Copy<M>: "copies files from one place to another" => stackwright_copy::described,
+    stackwright_ethernet::EthernetDatagrams<M>: "datagrams between the stations of an Ethernet link"
+        .with_syntax(stackwright_ethernet::SYNTAX)
+        => stackwright_ethernet::described,
     stackwright_framed::Framed<M>: "messages over a stream"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_framed::Length>())])
         => stackwright_framed::described,
@@ -156,6 +159,9 @@ catalogue! {
         .with_syntax(&[Step::Header(Layout::of::<stackwright_ordered::OrderedHeader>())])
         => stackwright_ordered::described,
     stackwright_proxy::Proxy<M>: "streams through a SOCKS or HTTP proxy",
+    stackwright_resolve::Resolve<M>: "next hops on one link, by ARP and neighbour discovery"
+        .with_syntax(stackwright_resolve::SYNTAX)
+        => stackwright_resolve::described,
     stackwright_stop_and_wait::StopAndWait<M>: "one message at a time, sent again until it is acknowledged"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_stop_and_wait::StopAndWaitHeader>())])
         => stackwright_stop_and_wait::described,

@@ -6,8 +6,8 @@ use stackwright_contract::Context;
 use stackwright_wire::internet::{Arp, is_group};
 use stackwright_wire::{Header, Message};
 
-use crate::stations::{Key, Queued};
-use crate::version::ARP;
+use crate::stations::Queued;
+use crate::version::{ARP, Key};
 use crate::{HEADROOM, NAME, Out, Resolve};
 
 const REQUEST: u16 = 1;

@@ -7,9 +7,11 @@
 //! | `own.rs` | the own addresses: probed, announced and defended |
 //! | `neighbors.rs` | the table of neighbours |
 //! | `stations.rs` | the associations of the layer below |
+//! | `ages.rs` | what is given up first where a table is full |
 //! | `send.rs` | packets to next hops, and the ages of neighbours |
 //! | `receive.rs` | packets of the link, and what it takes |
 //! | `arp.rs`, `ndp.rs` | the packets of both protocols |
+//! | `syntax.rs` | what both consist of, for tools |
 //! | `config.rs`, `described.rs` | the configuration; its description in a file |
 //!
 //! Above, a listener says that the link has its host for an address, and is told so when nobody
@@ -21,6 +23,7 @@
 
 extern crate alloc;
 
+mod ages;
 mod arp;
 mod config;
 mod described;
@@ -30,10 +33,12 @@ mod own;
 mod receive;
 mod send;
 mod stations;
+mod syntax;
 mod version;
 
 pub use config::Config;
 pub use described::described;
+pub use syntax::SYNTAX;
 
 use core::net::IpAddr;
 
@@ -49,10 +54,11 @@ use stackwright_contract::{
 };
 use stackwright_wire::Message;
 
+use ages::Ages;
 use neighbors::Neighbors;
 use own::Own;
-use stations::{Key, Station};
-use version::Version;
+use stations::Station;
+use version::{Key, Version};
 
 const NAME: &str = "resolve";
 
@@ -69,6 +75,7 @@ pub struct Resolve<M> {
     /// A listener stands for its kind.
     below: Arrivals<u16, Station<M>, Names<()>>,
     stations: Cached<Key, Handle, Keyed>,
+    station_ages: Ages,
     /// The associations with all stations, by version: open while the link is up.
     bases: [Option<Handle>; 2],
     /// The own link-layer address.
@@ -135,6 +142,7 @@ impl<M: Message> Resolve<M> {
             above: Arrivals::new(),
             below: Arrivals::default(),
             stations: Map::new(seed),
+            station_ages: Ages::default(),
             bases: [None; 2],
             hardware: None,
             path: PathLimits::UNBOUNDED,

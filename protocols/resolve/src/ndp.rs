@@ -11,8 +11,8 @@ use stackwright_wire::internet::{
 use stackwright_wire::{Header, Message};
 
 use crate::neighbors::State;
-use crate::stations::{Key, Queued};
-use crate::version::Version;
+use crate::stations::Queued;
+use crate::version::{Key, Version};
 use crate::{HEADROOM, NAME, Out, Resolve};
 
 const ICMP: u8 = 58;

@@ -7,7 +7,8 @@ use core::net::IpAddr;
 use stackwright_base::events::Ticket;
 use stackwright_contract::{Handle, Instant, Names};
 
-use crate::stations::{Queued, Used};
+use crate::ages::{Ages, Used};
+use crate::stations::Queued;
 
 /// How many neighbours are known at most, besides the configured ones.
 const NEIGHBORS_MOST: usize = 256;
@@ -51,18 +52,27 @@ pub(crate) struct Neighbor<M> {
 pub(crate) struct Neighbors<M> {
     names: Names<Neighbor<M>>,
     by_host: BTreeMap<IpAddr, Handle>,
+    ages: Ages,
+    /// How many are configured.
+    permanent: usize,
 }
 
 impl<M> Neighbors<M> {
     /// Makes a table of those that are configured.
     pub(crate) fn new(permanent: &[(IpAddr, [u8; 6])]) -> Self {
-        let mut neighbors = Neighbors { names: Names::new(), by_host: BTreeMap::new() };
+        let mut neighbors = Neighbors {
+            names: Names::new(),
+            by_host: BTreeMap::new(),
+            ages: Ages::default(),
+            permanent: 0,
+        };
         for (host, address) in permanent {
-            let id = neighbors.add(*host, Used::default());
+            let id = neighbors.name(*host, Used::default());
             if let Some(neighbor) = neighbors.names.get_mut(id) {
                 (neighbor.state, neighbor.address) = (State::Permanent, *address);
             }
         }
+        neighbors.permanent = neighbors.by_host.len();
         neighbors
     }
 
@@ -86,6 +96,13 @@ impl<M> Neighbors<M> {
 
     /// Adds a host whose address is not known. The caller makes room before.
     pub(crate) fn add(&mut self, host: IpAddr, used: Used) -> Handle {
+        let id = self.name(host, used);
+        let Neighbors { names, ages, .. } = self;
+        ages.insert(used, id, NEIGHBORS_MOST, |id| names.get(id).is_some());
+        id
+    }
+
+    fn name(&mut self, host: IpAddr, used: Used) -> Handle {
         let id = self.names.name(Neighbor {
             host,
             state: State::Incomplete,
@@ -106,14 +123,12 @@ impl<M> Neighbors<M> {
         Some(neighbor)
     }
 
-    /// Returns whose place the next host takes where the table is full: one that nothing was sent
-    /// to, of those the one that is known longest; else the one that was used least recently. So a
-    /// flood of hosts that ask for us drives out itself.
-    pub(crate) fn least_used(&self) -> Option<Handle> {
-        let ages = self.names.iter().filter(|(_, other)| other.state != State::Permanent);
-        let mut count = 0;
-        let oldest = ages.inspect(|_| count += 1).min_by_key(|(_, other)| other.used);
-        let oldest = oldest.map(|(id, _)| id);
-        oldest.filter(|_| count >= NEIGHBORS_MOST)
+    /// Returns the neighbour whose place the next takes, where the table is full.
+    pub(crate) fn least_used(&mut self) -> Option<Handle> {
+        let Neighbors { names, by_host, ages, permanent } = self;
+        if by_host.len() - *permanent < NEIGHBORS_MOST {
+            return None;
+        }
+        ages.take(|id| Some(names.get(id)?.used))
     }
 }

@@ -8,8 +8,9 @@ use stackwright_contract::{Context, Duration, Handle, Participant};
 use stackwright_wire::Message;
 use stackwright_wire::internet::group_address;
 
+use crate::ages::Used;
 use crate::neighbors::{State, WAITING_MOST};
-use crate::stations::{Queued, Used};
+use crate::stations::Queued;
 use crate::version::Version;
 use crate::{Above, Event, NAME, Out, Resolve, To, host};
 

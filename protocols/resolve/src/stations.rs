@@ -12,7 +12,8 @@ use stackwright_contract::services::{
 use stackwright_contract::{Address, Context, Handle, Participant, PathLimits, Trouble};
 use stackwright_wire::Message;
 
-use crate::version::Version;
+use crate::ages::Used;
+use crate::version::{Key, Version};
 use crate::{NAME, Out, Resolve};
 
 /// How many associations are kept below.
@@ -23,16 +24,6 @@ const AWAITED: usize = 16;
 const AT_ONCE: Credit = Credit { octets: 4 << 20, messages: 1024 };
 /// Own packets of ARP and NDP that wait for one station at most.
 const OWN_WAITING_MOST: usize = 8;
-
-/// A link-layer address, and the protocol spoken with it.
-pub(crate) type Key = ([u8; 6], u16);
-
-/// How worthy something is to be kept: whether something was ever sent to it, and when it was used.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
-pub(crate) struct Used {
-    pub(crate) sent: bool,
-    pub(crate) turn: u64,
-}
 
 /// An association below.
 pub(crate) struct Station<M> {
@@ -100,10 +91,16 @@ impl<M: Message> Resolve<M> {
         let (credit, queue) = (None, VecDeque::new());
         let used = Used { sent: true, turn: self.turn() };
         let association = self.below.open(|_| Station { key, credit, queue, used, left: false });
-        self.stations.install(key, association);
+        self.add_station(key, association, used);
         let (remote, local) = (station_of(key), None);
         out.request(DatagramsRequest::Open { association, remote, local, credit: AT_ONCE });
         association
+    }
+
+    fn add_station(&mut self, key: Key, name: Handle, used: Used) {
+        self.stations.install(key, name);
+        let live = |name| self.below.get(name).is_some_and(|station| !station.left);
+        self.station_ages.insert(used, name, STATIONS_MOST, live);
     }
 
     /// Closes the station that was used least, where there are as many as are kept.
@@ -111,9 +108,12 @@ impl<M: Message> Resolve<M> {
         if self.stations.len() < STATIONS_MOST {
             return;
         }
-        let stations = self.below.iter().filter(|(_, station)| !station.left);
-        let others = stations.filter(|(name, _)| !self.bases.contains(&Some(*name)));
-        if let Some((_, name)) = others.map(|(name, station)| (station.used, name)).min() {
+        let Resolve { below, bases, station_ages, .. } = self;
+        let used = |name| {
+            let station = below.get(name).filter(|station| !station.left)?;
+            (!bases.contains(&Some(name))).then_some(station.used)
+        };
+        if let Some(name) = station_ages.take(used) {
             self.leave(cx, name, out);
             out.request(DatagramsRequest::Close { name });
         }
@@ -220,7 +220,7 @@ impl<M: Message> Resolve<M> {
             let queue = queue.unwrap_or_default();
             let used = Used { sent: !queue.is_empty(), turn: self.turn() };
             self.below.arrived(name, || Station { key, credit: None, queue, used, left: false });
-            self.stations.install(key, name);
+            self.add_station(key, name, used);
         } else if self.stations.lookup(&key) != Some(&name) {
             // It arrived before.
             return out.request(DatagramsRequest::Close { name });

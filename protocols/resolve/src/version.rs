@@ -2,7 +2,8 @@
 
 use core::net::IpAddr;
 
-use crate::stations::Key;
+/// A link-layer address, and the protocol spoken with it.
+pub(crate) type Key = ([u8; 6], u16);
 
 /// The EtherType of ARP (RFC 826).
 pub(crate) const ARP: u16 = 0x806;

@@ -288,3 +288,38 @@ fn no_frames_panic_it_and_no_senders_grow_it() {
     }
     assert_eq!(arrived, 8);
 }
+
+#[test]
+fn a_file_may_leave_the_address_out_and_must_not_name_a_group() {
+    use stackwright_contract::described::ParameterTable;
+    struct Table(Option<&'static str>);
+    impl ParameterTable for Table {
+        fn text(&self, key: &str) -> Option<&str> {
+            self.0.filter(|_| key == "address")
+        }
+
+        fn number(&self, _key: &str) -> Option<i64> {
+            None
+        }
+
+        fn truth(&self, _key: &str) -> Option<bool> {
+            None
+        }
+    }
+    let local = |text, seed| {
+        let stack = (stackwright_ethernet::described::<M>().make)(&Table(text), seed).ok()?;
+        let mut scene = Scene { stack, cx: Context::new(1), words: Words::default() };
+        scene.listen(0);
+        match scene.words.up.pop() {
+            Some(DatagramsIndication::Listening { local, .. }) => Some(local),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(local(Some("02:00:00:00:00:01"), 1), Some(station(OWN, IPV4)));
+    assert_eq!(local(Some("03:00:00:00:00:01"), 1), None);
+    let random = [1, 2].map(|seed| local(None, seed).expect("an address").address);
+    assert_ne!(random[0], random[1]);
+    for address in random {
+        assert!(matches!(address, Address::Hardware { address, .. } if address[0] & 3 == 2));
+    }
+}
