@@ -181,6 +181,16 @@ impl<M: Message> TcpFormat<M> {
         if !is_within {
             return self.challenge(view, packet, !header.rst, Dropped::BeyondWindow);
         }
+        if start < end && end <= expects && !header.rst && !header.syn {
+            // All of it has arrived: the acknowledgement was lost.
+            let inquiry = Some(view.answered.wrapping_add(1).into());
+            let (mut incoming, len) = (Incoming { inquiry, ..Incoming::silent() }, packet.len());
+            match len > 0 && self.is_known {
+                true => incoming.unit = Some(unit(view, start..start + len as u64, packet)),
+                false => incoming.rest = Some(packet),
+            }
+            return Ok(incoming);
+        }
         if self.terms.timestamps && !header.rst {
             let Some(times) = said.times else { return Err(Dropped::NotOurs) };
             if self.times.is_old(view.now, times) {
@@ -261,13 +271,7 @@ impl<M: Message> TcpFormat<M> {
             incoming.rest = Some(packet);
         } else {
             self.newest = start;
-            incoming.unit = Some(Unit {
-                span: start..upto,
-                label: Label::default(),
-                body: packet,
-                since: view.now,
-                lifetime: None,
-            });
+            incoming.unit = Some(unit(view, start..upto, packet));
         }
         Ok(incoming)
     }
@@ -282,6 +286,11 @@ impl<M: Message> TcpFormat<M> {
         let question = view.answered.wrapping_add(1).into();
         Ok(Incoming { inquiry: Some(question), ..resting(packet) })
     }
+}
+
+/// Returns data.
+fn unit<M>(view: &View, span: Range<u64>, body: M) -> Unit<M> {
+    Unit { span, label: Label::default(), body, since: view.now, lifetime: None }
 }
 
 /// Returns a segment of which nothing but its memory is left.
