@@ -174,9 +174,11 @@ impl<M: Message> TcpFormat<M> {
         let edge = self.edge.max(expects);
         let end = start + packet.len() as u64 + u64::from(header.fin);
         // First, the number. An acknowledgement that was overtaken by others is of use.
+        // What came twice is no older than a window.
+        let oldest = expects.saturating_sub((edge - expects).max(u64::from(u16::MAX)));
         let is_within = match end == start {
             true => start >= self.told.min(expects) && start <= edge,
-            false => start < edge || start == expects,
+            false => start >= oldest && start < edge || start == expects,
         };
         if !is_within {
             return self.challenge(view, packet, !header.rst, Dropped::BeyondWindow);
