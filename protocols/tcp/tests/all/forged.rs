@@ -302,6 +302,28 @@ fn forged_segments_at_random_numbers_are_answered_ten_times_a_second() {
     assert_eq!(attack.scene.ends[1].heard, octets(SAID as usize + 100), "it goes on");
 }
 
+/// Memory is bounded whatever the octets of a segment: out of order, one octet each.
+#[test]
+fn small_segments_behind_a_gap_do_not_wait_for_it_in_any_number() {
+    let mut attack = Attack::usual();
+    let all = octets(SAID as usize + 40_001);
+    for ahead in 1..40_000 {
+        attack.hears_with(|segment| {
+            let number = segment.header.sequence_number.wrapping_add(ahead);
+            segment.header.sequence_number = number;
+            segment.data = vec![all[(SAID + ahead) as usize]];
+        });
+    }
+    let taken = attack.scene.ends[1].association.receipts().beyond().iter();
+    let taken: u64 = taken.map(|span| span.end - span.start).sum();
+    // A window of 64 KB or somewhat more.
+    assert!((500..3000).contains(&taken), "{taken}");
+    // What fills the gap is always taken.
+    attack.hears_with(|segment| segment.data = vec![all[SAID as usize]]);
+    let heard = &attack.scene.ends[1].heard;
+    assert!(heard.len() as u64 == u64::from(SAID) + 1 + taken && *heard == all[..heard.len()]);
+}
+
 /// RFC 2018: what was never sent cannot have arrived.
 #[test]
 fn blocks_of_what_was_never_sent_are_not_believed() {
