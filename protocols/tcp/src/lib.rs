@@ -11,6 +11,7 @@
 //! | `state.rs` | the eleven states, which nobody keeps |
 //! | `host.rs` | the connections of a station: which are made, and what others are told |
 //! | `config.rs` | the policies, and their settings |
+//! | `described.rs` | how a file describes TCP |
 //! | `syntax.rs` | the syntax of a segment, for programs that display packets |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@
 extern crate alloc;
 
 mod config;
+mod described;
 mod format;
 mod header;
 mod host;
@@ -27,6 +29,7 @@ mod state;
 mod syntax;
 
 pub use config::{Config, SEGMENT_LEAST, Tcp, policies};
+pub use described::described;
 pub use format::TcpFormat;
 pub use header::TcpFront;
 pub use host::TcpHost;

@@ -17,7 +17,7 @@ use crate::slots::{
     Joined, Lifetime as _, Membership as _, Ordering as _, PacketInfo, Rate as _,
 };
 use crate::words::{
-    Dropped, Ending, Label, Nanoseconds, Report, SECOND, Signals, Unit, UnitHeader, View,
+    Dropped, Ending, Label, Nanoseconds, Numbering, Report, SECOND, Signals, Unit, UnitHeader, View,
 };
 
 /// How long the packet that everything waits for may be refused, before it is taken for one that
@@ -324,13 +324,26 @@ impl<C: Configuration> Association<C> {
         // Little is held for a peer that is not validated: if it is genuine, it will show that
         // soon.
         let holds = pending >= HELD_HALF_OPEN && slots.connection.is_half_open();
-        if holds || !self.receipts.has_room(&unit.span) {
+        if holds || !self.receipts.has_room(&unit.span) || self.holds_too_many(view, unit) {
             return Err(Dropped::NoRoom);
         }
         match unit.count {
             1 => slots.flow.admit(view, &unit.span),
             _ => slots.flow.admit(&View { pending, ..*view }, &unit.span),
         }
+    }
+
+    /// Returns whether so much memory waits for what is missing that a unit behind that is refused:
+    /// a window counts octets, and not what a unit costs beside them.
+    #[inline(always)] // nothing waits, as a rule
+    fn holds_too_many(&self, view: &View, unit: &UnitHeader) -> bool {
+        let held = self.slots.ordering.held() as u64;
+        if held == 0 || unit.span.start <= view.received_upto {
+            return false;
+        }
+        let edge = self.slots.flow.credit(view).unwrap_or(u64::MAX);
+        let window = edge.saturating_sub(view.received_upto);
+        self.slots.format.numbering() == Numbering::Octets && held > window.saturating_mul(2)
     }
 
     /// Refuses a unit that is not admitted. If framing refuses it and it was received before, it is

@@ -108,7 +108,13 @@ impl BlackHoleDetector {
             Some(_) if self.in_parts > 0 => self.behind = self.behind.or(Some(number)),
             Some(_) => {}
             None => {
-                let in_parts = usize::from(self.tries(packet, number));
+                // A lower one takes the place of a higher one, and left as that did.
+                let begun = if self.repeated.is_some_and(|first| number < first) {
+                    self.in_parts
+                } else {
+                    0
+                };
+                let in_parts = begun.max(usize::from(self.tries(packet, number)));
                 (self.repeated, self.in_parts, self.behind) = (Some(number), in_parts, None);
             }
         }
@@ -207,6 +213,21 @@ mod tests {
         detector.on_acknowledged(9000, 0, true);
         assert_eq!([8, 9].map(|number| again(detector, number)), [(false, false); 2]);
         assert_eq!(again(detector, 8), (true, true));
+    }
+
+    /// A probe of the tail left in parts of two lengths before the first one, which leaves as it did
+    /// the last time.
+    #[test]
+    fn a_lower_packet_that_leaves_in_parts_leaves_as_the_higher_one_before_it() {
+        let detector = &mut BlackHoleDetector::new(HEADER);
+        for _ in 0..3 {
+            assert!(detector.tries(1480, 9));
+            detector.on_repeated(1480, 1, 9, 1448);
+        }
+        assert_eq!(detector.parts(1480, 1), Some(256));
+        detector.on_repeated(1480, 1, 1, 1448);
+        detector.on_acknowledged(1480, 0, true);
+        assert_eq!(detector.passed, 256);
     }
 
     #[test]

@@ -16,6 +16,9 @@ slot! {
         fn passes(&self) -> bool = false;
         /// Returns the next unit that may be delivered with it.
         fn next(&mut self) -> Option<Unit<M>> = None;
+        /// Returns how many octets of memory wait for what is missing, with what each unit costs
+        /// beside its own.
+        fn held(&self) -> usize = 0;
         /// Returns the number before which nothing is expected any more.
         fn forgives(&self) -> Option<u64> = None;
         /// Records the first number that will come.

@@ -174,12 +174,24 @@ impl<M: Message> TcpFormat<M> {
         let edge = self.edge.max(expects);
         let end = start + packet.len() as u64 + u64::from(header.fin);
         // First, the number. An acknowledgement that was overtaken by others is of use.
+        // What came twice is no older than a window.
+        let oldest = expects.saturating_sub((edge - expects).max(u64::from(u16::MAX)));
         let is_within = match end == start {
             true => start >= self.told.min(expects) && start <= edge,
-            false => start < edge || start == expects,
+            false => start >= oldest && start < edge || start == expects,
         };
         if !is_within {
             return self.challenge(view, packet, !header.rst, Dropped::BeyondWindow);
+        }
+        if start < end && end <= expects && !header.rst && !header.syn {
+            // All of it has arrived: the acknowledgement was lost.
+            let inquiry = Some(view.answered.wrapping_add(1).into());
+            let (mut incoming, len) = (Incoming { inquiry, ..Incoming::silent() }, packet.len());
+            match len > 0 && self.is_known {
+                true => incoming.unit = Some(unit(view, start..start + len as u64, packet)),
+                false => incoming.rest = Some(packet),
+            }
+            return Ok(incoming);
         }
         if self.terms.timestamps && !header.rst {
             let Some(times) = said.times else { return Err(Dropped::NotOurs) };
@@ -261,13 +273,7 @@ impl<M: Message> TcpFormat<M> {
             incoming.rest = Some(packet);
         } else {
             self.newest = start;
-            incoming.unit = Some(Unit {
-                span: start..upto,
-                label: Label::default(),
-                body: packet,
-                since: view.now,
-                lifetime: None,
-            });
+            incoming.unit = Some(unit(view, start..upto, packet));
         }
         Ok(incoming)
     }
@@ -282,6 +288,11 @@ impl<M: Message> TcpFormat<M> {
         let question = view.answered.wrapping_add(1).into();
         Ok(Incoming { inquiry: Some(question), ..resting(packet) })
     }
+}
+
+/// Returns data.
+fn unit<M>(view: &View, span: Range<u64>, body: M) -> Unit<M> {
+    Unit { span, label: Label::default(), body, since: view.now, lifetime: None }
 }
 
 /// Returns a segment of which nothing but its memory is left.

@@ -13,11 +13,11 @@ use crate::scene::{ISS, Scene, key, octets};
 
 /// A segment, and where it goes: from the end `0` to the end `1`.
 #[derive(Clone)]
-struct Segment {
-    header: Tcp,
-    times: Option<TcpTimestamps>,
+pub(crate) struct Segment {
+    pub(crate) header: Tcp,
+    pub(crate) times: Option<TcpTimestamps>,
     sack: Vec<(u32, u32)>,
-    data: Vec<u8>,
+    pub(crate) data: Vec<u8>,
 }
 
 impl Segment {
@@ -63,20 +63,20 @@ impl Segment {
         Segment { header, times, sack, data: octets[before..].to_vec() }
     }
 
-    fn is_ack(&self) -> bool {
+    pub(crate) fn is_ack(&self) -> bool {
         let Tcp { ack, syn, fin, rst, .. } = self.header;
         (ack, syn, fin, rst) == (true, false, false, false) && self.data.is_empty()
     }
 }
 
 /// An open connection whose end `1` is attacked, and the segment that it expects next of its peer.
-struct Attack {
-    scene: Scene,
-    expected: Segment,
+pub(crate) struct Attack {
+    pub(crate) scene: Scene,
+    pub(crate) expected: Segment,
 }
 
 /// How many octets each has said.
-const SAID: u32 = 3000;
+pub(crate) const SAID: u32 = 3000;
 
 impl Attack {
     fn new(config: impl Fn(u8) -> Config) -> Self {
@@ -113,7 +113,7 @@ impl Attack {
         Attack { scene, expected }
     }
 
-    fn usual() -> Self {
+    pub(crate) fn usual() -> Self {
         Attack::new(|side| Config::new([side; 16]))
     }
 
@@ -124,7 +124,7 @@ impl Attack {
     }
 
     /// The same, for a change of what is expected.
-    fn hears_with(&mut self, change: impl FnOnce(&mut Segment)) -> Vec<Segment> {
+    pub(crate) fn hears_with(&mut self, change: impl FnOnce(&mut Segment)) -> Vec<Segment> {
         let mut segment = self.expected.clone();
         change(&mut segment);
         self.hears(&segment)
@@ -300,6 +300,28 @@ fn forged_segments_at_random_numbers_are_answered_ten_times_a_second() {
     });
     assert!(said.len() <= 1);
     assert_eq!(attack.scene.ends[1].heard, octets(SAID as usize + 100), "it goes on");
+}
+
+/// Memory is bounded whatever the octets of a segment: out of order, one octet each.
+#[test]
+fn small_segments_behind_a_gap_do_not_wait_for_it_in_any_number() {
+    let mut attack = Attack::usual();
+    let all = octets(SAID as usize + 40_001);
+    for ahead in 1..40_000 {
+        attack.hears_with(|segment| {
+            let number = segment.header.sequence_number.wrapping_add(ahead);
+            segment.header.sequence_number = number;
+            segment.data = vec![all[(SAID + ahead) as usize]];
+        });
+    }
+    let taken = attack.scene.ends[1].association.receipts().beyond().iter();
+    let taken: u64 = taken.map(|span| span.end - span.start).sum();
+    // A window of 64 KB or somewhat more.
+    assert!((500..3000).contains(&taken), "{taken}");
+    // What fills the gap is always taken.
+    attack.hears_with(|segment| segment.data = vec![all[SAID as usize]]);
+    let heard = &attack.scene.ends[1].heard;
+    assert!(heard.len() as u64 == u64::from(SAID) + 1 + taken && *heard == all[..heard.len()]);
 }
 
 /// RFC 2018: what was never sent cannot have arrived.

@@ -199,7 +199,8 @@ fn connections_carry_octets_both_ways_and_end_in_good_order() {
                 // that the last octets arrived.
                 let unheard = station == 1 && side.ended == Some(Ended::Expired);
                 let well = side.ended == Some(Ended::Finished) || unheard;
-                assert!(well, "seed {seed}, {station}: {:?}", side.ended);
+                let heard = side.heard.len();
+                assert!(well, "seed {seed}, {station}: {:?}, {heard} octets", side.ended);
                 assert!(side.heard == says[1 - station], "seed {seed}: {}", side.heard.len());
                 assert!(side.finished || ends == Ends::ClosesLast && station == 1);
             }

@@ -4,4 +4,5 @@ mod forged;
 mod layers;
 mod memory;
 mod scene;
+mod states;
 mod talks;

@@ -48,7 +48,7 @@ impl ThreeWay {
             State::Granting(question, asked) if signals.has(Signals::OPEN) => {
                 State::Granting(Question { at: view.now, ..question }, asked)
             }
-            State::Granting(..) => return Err(Dropped::NotOurs),
+            State::Granting(..) if tidings.unit => return Err(Dropped::NotOurs),
             State::Open if signals.has(Signals::OPEN) => {
                 self.confirm();
                 State::Open

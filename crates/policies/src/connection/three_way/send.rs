@@ -38,7 +38,9 @@ impl ThreeWay {
         }
         if signals.has(Signals::FINISH) {
             self.finished_at.get_or_insert(view.now);
-            self.halves.on_finish_said(view, view.rtt.timeout);
+            // The timeout need not be as long as losses before have made it.
+            let usual = view.rtt.smoothed + 4 * view.rtt.variation + self.every;
+            self.halves.on_finish_said(view, view.rtt.timeout.min(usual));
         }
         let again = |question: Question| Question {
             at: view.now.later(self.every << question.tries.min(self.tries_most)),
