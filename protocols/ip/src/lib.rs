@@ -141,24 +141,12 @@ impl<M: Message> Ip<M> {
     }
 }
 
-impl<M: Message> Protocol for Ip<M> {
-    const FACTS: Facts =
-        Facts { header_room: HEADER_MOST, reads_payload: true, ..Facts::named(NAME) };
-    const BATCHES: Batches = Batches::ALL;
-    type Provides = Datagrams<M>;
-    type Uses = Datagrams<M>;
-
-    #[inline]
-    fn handle_request(
-        &mut self,
-        cx: &Context,
-        request: RequestTo<Self>,
-        out: &mut impl Outlet<Self>,
-    ) {
+impl<M: Message> Ip<M> {
+    /// Handles all requests but the frequent one.
+    #[inline(never)]
+    fn on_request(&mut self, cx: &Context, request: RequestTo<Self>, out: Out<'_, M>) {
         match request {
-            DatagramsRequest::Send { association, batch, properties } => {
-                self.send(cx, association, batch, properties, out);
-            }
+            DatagramsRequest::Send { .. } => unreachable!("it was handled before"),
             DatagramsRequest::Credit { association, credit } => {
                 if let Some(open) = self.above.get_mut(association) {
                     open.up += credit;
@@ -182,8 +170,31 @@ impl<M: Message> Protocol for Ip<M> {
             DatagramsRequest::Close { name } => self.end(cx, name, Ended::Finished, out),
         }
     }
+}
 
-    #[inline]
+impl<M: Message> Protocol for Ip<M> {
+    const FACTS: Facts =
+        Facts { header_room: HEADER_MOST, reads_payload: true, ..Facts::named(NAME) };
+    const BATCHES: Batches = Batches::ALL;
+    type Provides = Datagrams<M>;
+    type Uses = Datagrams<M>;
+
+    #[inline(always)]
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match request {
+            DatagramsRequest::Send { association, batch, properties } => {
+                self.send(cx, association, batch, properties, out);
+            }
+            other => self.on_request(cx, other, out),
+        }
+    }
+
+    #[inline(always)]
     fn handle_indication(
         &mut self,
         cx: &Context,

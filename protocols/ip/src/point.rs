@@ -129,10 +129,14 @@ impl<M: Message> Point<M> {
     }
 
     #[inline(always)]
-    fn delivered(&mut self, cx: &Context, batch: Batch<M>, out: &mut impl Outlet<Self>) {
+    fn delivered(&mut self, cx: &Context, mut batch: Batch<M>, out: &mut impl Outlet<Self>) {
         let cost = batch.cost();
         let mut first = [0];
-        batch.as_octets().copy_to(&mut first);
+        if batch.segment_size().is_some() {
+            batch.as_octets().copy_to(&mut first);
+        } else if let Some(front) = batch.single_mut().front(1) {
+            first = [front[0]];
+        }
         let arrivals = match first[0] >> 4 {
             4 => self.arrivals[0],
             6 => self.arrivals[1],
@@ -185,23 +189,12 @@ impl<M: Message> Point<M> {
     }
 }
 
-impl<M: Message> Protocol for Point<M> {
-    const FACTS: Facts = Facts::named(NAME);
-    const BATCHES: Batches = Batches::ALL;
-    type Provides = Datagrams<M>;
-    type Uses = Frames<M>;
-
-    #[inline]
-    fn handle_request(
-        &mut self,
-        cx: &Context,
-        request: RequestTo<Self>,
-        out: &mut impl Outlet<Self>,
-    ) {
+impl<M: Message> Point<M> {
+    /// Handles all requests but the frequent one.
+    #[inline(never)]
+    fn on_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut dyn Outlet<Self>) {
         match request {
-            DatagramsRequest::Send { association, batch, .. } => {
-                self.send(cx, association, batch, out);
-            }
+            DatagramsRequest::Send { .. } => unreachable!("it was handled before"),
             DatagramsRequest::Credit { association, credit } => {
                 if let Some(end) = self.names.get_mut(association) {
                     end.up += credit;
@@ -240,15 +233,15 @@ impl<M: Message> Protocol for Point<M> {
         }
     }
 
-    #[inline]
-    fn handle_indication(
+    /// Handles all indications but the frequent one.
+    #[inline(never)]
+    fn on_indication(
         &mut self,
         cx: &Context,
         indication: IndicationTo<Self>,
-        out: &mut impl Outlet<Self>,
+        out: &mut dyn Outlet<Self>,
     ) {
         match indication {
-            FramesIndication::Delivered { port: PORT, batch } => self.delivered(cx, batch, out),
             FramesIndication::Credit { port: PORT, credit } => self.credit(credit, out),
             FramesIndication::State { port: PORT, up } => self.state(cx, up, out),
             FramesIndication::Changed { port: PORT, path } => {
@@ -262,6 +255,41 @@ impl<M: Message> Protocol for Point<M> {
                 out.request(FramesRequest::Credit { credit: batch.cost() });
             }
             _ => {} // nothing was sent there
+        }
+    }
+}
+
+impl<M: Message> Protocol for Point<M> {
+    const FACTS: Facts = Facts::named(NAME);
+    const BATCHES: Batches = Batches::ALL;
+    type Provides = Datagrams<M>;
+    type Uses = Frames<M>;
+
+    #[inline(always)]
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match request {
+            DatagramsRequest::Send { association, batch, .. } => {
+                self.send(cx, association, batch, out);
+            }
+            other => self.on_request(cx, other, out),
+        }
+    }
+
+    #[inline(always)]
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match indication {
+            FramesIndication::Delivered { port: PORT, batch } => self.delivered(cx, batch, out),
+            other => self.on_indication(cx, other, out),
         }
     }
 

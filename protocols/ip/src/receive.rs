@@ -18,7 +18,7 @@ use crate::v6::{self, Wrong};
 use crate::{Ip, NAME, Out, v4};
 
 impl<M: Message> Ip<M> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_indication(
         &mut self,
         cx: &Context,
@@ -29,6 +29,15 @@ impl<M: Message> Ip<M> {
             DatagramsIndication::Delivered { association, batch, .. } => {
                 self.delivered(cx, association, batch, out);
             }
+            other => self.on_seldom(cx, other, out),
+        }
+    }
+
+    /// Handles all indications but the frequent one.
+    #[inline(never)]
+    fn on_seldom(&mut self, cx: &Context, indication: IndicationTo<Self>, out: Out<'_, M>) {
+        match indication {
+            DatagramsIndication::Delivered { .. } => unreachable!("it was handled before"),
             DatagramsIndication::Credit { association, credit } => {
                 self.allow(association, credit, out);
             }
@@ -68,7 +77,7 @@ impl<M: Message> Ip<M> {
         if batch.segment_size().is_some() {
             self.several(cx, interface, batch, out);
         } else {
-            self.one(cx, interface, batch.into_single(), out);
+            self.one(cx, interface, batch, out);
         }
         if let Some(credit) = back {
             out.request(DatagramsRequest::Credit { association: below, credit });
@@ -76,7 +85,14 @@ impl<M: Message> Ip<M> {
     }
 
     #[inline(always)]
-    fn one(&mut self, cx: &Context, interface: u16, mut packet: M, out: &mut impl Outlet<Self>) {
+    fn one(
+        &mut self,
+        cx: &Context,
+        interface: u16,
+        mut batch: Batch<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        let packet = batch.single_mut();
         let octets = packet.len();
         // The straight path: an association has a key of its own addresses, so nothing more is to
         // be checked.
@@ -90,9 +106,9 @@ impl<M: Message> Ip<M> {
                 packet.truncate(total);
             }
             packet.advance(v4::LENGTH);
-            return self.hand_up(cx, name, ecn, packet.into(), out);
+            return self.hand_up(cx, name, ecn, batch, out);
         }
-        self.any(cx, interface, packet, out);
+        self.any(cx, interface, batch.into_single(), out);
     }
 
     /// Handles a packet of any kind.
@@ -175,7 +191,7 @@ impl<M: Message> Ip<M> {
             }
         }
         for packet in batch {
-            self.one(cx, interface, packet, out);
+            self.one(cx, interface, packet.into(), out);
         }
     }
 

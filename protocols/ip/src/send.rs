@@ -25,7 +25,7 @@ impl<M: Message> Ip<M> {
         &mut self,
         cx: &Context,
         name: Handle,
-        batch: Batch<M>,
+        mut batch: Batch<M>,
         properties: MessageProperties,
         out: &mut impl Outlet<Self>,
     ) {
@@ -43,10 +43,9 @@ impl<M: Message> Ip<M> {
             && let Some(hop) = self.below.get_mut(below)
             && hop.gate.pass(Credit { octets: octets + header, messages: 1 })
         {
-            let mut message = batch.into_single();
-            open.note_front(&mut message);
-            open.template.push(&mut message, properties.ecn.bits());
-            let batch = message.into();
+            let message = batch.single_mut();
+            open.note_front(message);
+            open.template.push(message, properties.ecn.bits());
             out.request(DatagramsRequest::Send { association: below, batch, properties });
             if let Some(credit) = open.owed.add(Credit { octets, messages: 1 }) {
                 out.indicate(DatagramsIndication::Credit { association: name, credit });
