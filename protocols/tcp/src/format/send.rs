@@ -14,6 +14,9 @@ use crate::options::{
     put_maximum_segment_size, put_sack, put_sack_permitted, put_timestamps, put_window_scale,
 };
 
+/// The position of the number in a header.
+const NUMBER: usize = 4;
+
 /// A header that says nothing.
 pub(crate) const fn silent(key: TcpKey) -> Tcp {
     Tcp {
@@ -132,6 +135,21 @@ impl<M> TcpFormat<M> {
             debug_assert!(part.end <= unit.octets);
             say.part = Some(part);
         }
+    }
+
+    /// Writes the header of a segment of data that leaves at the same moment as that of `header`:
+    /// only its number differs.
+    pub(super) fn write_next(
+        &mut self,
+        header: &[u8],
+        unit: &Cargo<'_>,
+        into: &mut [u8],
+    ) -> Option<usize> {
+        let into = into.get_mut(..header.len())?;
+        into.copy_from_slice(header);
+        into[NUMBER..NUMBER + 4].copy_from_slice(&(unit.span.start as u32).to_be_bytes());
+        self.left = self.left.max(unit.span.end);
+        Some(header.len())
     }
 
     /// Writes the options of a SYN. An answer offers what the peer has offered.
