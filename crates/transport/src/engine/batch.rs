@@ -19,7 +19,7 @@ use super::{Association, Memory};
 use crate::configuration::Configuration;
 use crate::sending::Next;
 use crate::slots::{
-    Acknowledgement as _, Connection as _, Format as _, Inquiry as _, Integrity as _,
+    Acknowledgement as _, Connection as _, Flow as _, Format as _, Inquiry as _, Integrity as _,
     Lifetime as _, Recovery as _,
 };
 use crate::words::{Occasion, Outgoing, Signals, View};
@@ -331,12 +331,14 @@ impl<C: Configuration> Association<C> {
     #[inline]
     fn write_header(&mut self, view: &View, next: &Next, header: &mut Vec<u8>) {
         let (slots, span, (since, lifetime)) = (&mut self.slots, next.span(), next.wish);
+        // Where any packet carries the report, it carries the credit, too.
+        let credit = if slots.format.always_reports() { slots.flow.credit(view) } else { None };
         let mut saying = Outgoing {
             unit: Some(next.pieces.cargo(&span)),
             part: None,
             report: None,
             inquiry: None,
-            credit: None,
+            credit,
             signals: Signals::NONE,
             terms: None,
             priority: self.priority,
@@ -345,6 +347,9 @@ impl<C: Configuration> Association<C> {
         };
         header.clear();
         slots.format.encode(view, &mut saying, header);
+        if let Some(credit) = credit.filter(|_| saying.credit.is_none()) {
+            slots.flow.on_credit_said(credit);
+        }
         debug_assert!(
             saying.unit.is_none(),
             "a format that writes batches takes each unit as it is"

@@ -27,7 +27,8 @@ use stackwright_transport::component;
 use stackwright_transport::path_mtu::PathMtu;
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
-    Dropped, Ending, Incoming, MILLISECOND, Numbering, Opening, Outgoing, Report, SECOND, View,
+    Cargo, Dropped, Ending, Incoming, MILLISECOND, Numbering, Opening, Outgoing, Report, SECOND,
+    View,
 };
 use stackwright_wire::internet::{Tcp, pseudo_header};
 use stackwright_wire::{Header, Message};
@@ -322,6 +323,10 @@ impl<M: Message> Format<M> for TcpFormat<M> {
 
     fn runs(&self, number: u64, sent_upto: u64) -> bool {
         self.is_known && self.path.runs(number, sent_upto)
+    }
+
+    fn follow(&mut self, header: &[u8], unit: &Cargo<'_>, into: &mut [u8]) -> Option<usize> {
+        self.write_next(header, unit, into)
     }
 
     fn on_repeated(&mut self, view: &View, number: u64, octets: usize) {

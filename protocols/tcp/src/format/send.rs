@@ -14,6 +14,9 @@ use crate::options::{
     put_maximum_segment_size, put_sack, put_sack_permitted, put_timestamps, put_window_scale,
 };
 
+/// The position of the number in a header.
+const NUMBER: usize = 4;
+
 /// A header that says nothing.
 pub(crate) const fn silent(key: TcpKey) -> Tcp {
     Tcp {
@@ -134,9 +137,25 @@ impl<M> TcpFormat<M> {
         }
     }
 
+    /// Writes the header of a segment of data that leaves at the same moment as that of `header`:
+    /// only its number differs.
+    pub(super) fn write_next(
+        &mut self,
+        header: &[u8],
+        unit: &Cargo<'_>,
+        into: &mut [u8],
+    ) -> Option<usize> {
+        let into = into.get_mut(..header.len())?;
+        into.copy_from_slice(header);
+        into[NUMBER..NUMBER + 4].copy_from_slice(&(unit.span.start as u32).to_be_bytes());
+        self.left = self.left.max(unit.span.end);
+        Some(header.len())
+    }
+
     /// Writes the options of a SYN. An answer offers what the peer has offered.
     fn put_offers(&self, view: &View, octets: &mut Vec<u8>) {
-        let takes = self.terms.segment - Tcp::LENGTH;
+        // Neither options nor the headers below count (RFC 6691 §2).
+        let takes = self.path.most() - Tcp::LENGTH;
         put_maximum_segment_size(takes as u16, octets);
         if self.terms.sack {
             put_sack_permitted(octets);
@@ -202,5 +221,82 @@ impl<M> TcpFormat<M> {
             ..silent(self.key)
         };
         put(header, octets);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_contract::PathLimits;
+    use stackwright_contract::services::MessageProperties;
+    use stackwright_transport::slots::Format;
+    use stackwright_transport::words::Timestamp;
+    use stackwright_wire::SingleBuffer;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::options::{TcpOption, TcpOptions};
+
+    type F = TcpFormat<SingleBuffer>;
+
+    fn says(format: &mut F, signals: Signals, credit: u64) -> (Tcp, Vec<u8>) {
+        let mut say = Outgoing {
+            unit: None,
+            part: None,
+            report: None,
+            inquiry: None,
+            credit: Some(credit),
+            signals,
+            terms: None,
+            priority: 128,
+            stamp: Timestamp::default(),
+            clock: 0,
+        };
+        let mut octets = Vec::new();
+        format.encode(&View::START, &mut say, &mut octets);
+        assert!(say.signals == Signals::NONE && say.credit.is_none());
+        let options = octets.split_off(Tcp::LENGTH);
+        (Tcp::decode(&octets).expect("a header"), options)
+    }
+
+    /// RFC 9293 §3.7.1, RFC 6691 §2, RFC 7323 §2.2.
+    #[test]
+    fn a_request_offers_what_the_path_takes_and_a_window_that_is_not_shifted() {
+        let config = Config::new([0; 16]);
+        let mut format = F::new(&config, TcpKey { own: 5, peer: 80 }, 9, 0);
+        let room = |format: &F| format.room(usize::MAX, &MessageProperties::default());
+        assert_eq!(room(&format), 1480 - 20 - 12);
+        // IPv6 on Ethernet.
+        format.on_path(PathLimits::of_longest(1460));
+        assert_eq!(room(&format), 1460 - 20 - 12);
+        let (header, options) = says(&mut format, Signals::OPEN, 1 << 20);
+        assert_eq!((header.source_port, header.destination_port), (5, 80));
+        assert!(header.syn && !header.ack && header.sequence_number == 9);
+        assert_eq!(header.window, u16::MAX);
+        let offers = Vec::from_iter(TcpOptions::new(&options));
+        assert_eq!(offers[..2], [TcpOption::MaximumSegmentSize(1440), TcpOption::SackPermitted]);
+        assert_eq!(offers[3], TcpOption::WindowScale(7));
+    }
+
+    /// RFC 7323 §2.3: the shift with which the largest window can be told.
+    #[test]
+    fn the_shift_follows_from_the_largest_window() {
+        for (window_most, shift) in [(65_535, 0), (65_536, 1), (4 << 20, 7), (1 << 30, 14)] {
+            let config = Config { window_most, ..Config::new([0; 16]) };
+            assert_eq!(config.shift(), shift, "{window_most}");
+        }
+    }
+
+    /// RFC 7323 §2.4, RFC 9293 §3.8.6 (SHLD-14): the right edge never moves back.
+    #[test]
+    fn what_the_shift_cuts_off_takes_nothing_back() {
+        let mut format = F::new(&Config::new([0; 16]), TcpKey::default(), 0, 0);
+        format.terms.shift = Some(7);
+        let mut edge = 0;
+        for (credit, ack) in [(1000, 0), (1000, 1), (1000, 127), (1000, 129), (1100, 129)] {
+            let window = format.window(&View::START, Some(credit), Some(ack), false);
+            let told = ack + (u64::from(window) << 7);
+            assert!(told >= edge && told <= credit + 127, "{told}, and {edge} before");
+            edge = told;
+        }
     }
 }

@@ -4,7 +4,7 @@ use stackwright_tcp::{Config, Tcp, policies};
 use stackwright_transport::Slots;
 use stackwright_transport::words::SECOND;
 use stackwright_trial::Promise;
-use stackwright_trial::setting::{pass_narrow_paths, talks, withstands};
+use stackwright_trial::setting::{are_the_same_in_runs, pass_narrow_paths, talks, withstands};
 
 use crate::scene::{M, format};
 
@@ -36,6 +36,12 @@ fn octets_arrive_without_options() {
     };
     talks(plain, Promise::Octets);
     withstands(plain, Promise::Octets);
+}
+
+/// `Config::run` changes no segment.
+#[test]
+fn segments_that_leave_together_are_those_that_leave_alone() {
+    are_the_same_in_runs(end, Promise::Octets, 14);
 }
 
 #[test]
