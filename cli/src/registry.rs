@@ -21,12 +21,12 @@ use stackwright::catalogue::{self, CatalogueEntry};
 use stackwright::compose::graph::{
     Erased, Flaw, Parameter, ParameterKind, ParameterTable, Parameters,
 };
-use stackwright::contract::Fingerprint;
 use stackwright::contract::words::Outside;
+use stackwright::contract::{Fingerprint, described};
 use stackwright::copy::{self, Copy};
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
-use stackwright::ip::{self, Ip, Point};
+use stackwright::ip::{self, Ip};
 use stackwright::kiss::{Hub, HubConfig, LONGEST_MOST, PORTS_MOST};
 use stackwright::proxy::{self, Proxy};
 use stackwright::tcp::{self as own_tcp, TcpLayer};
@@ -46,7 +46,7 @@ use stackwright_drivers::{Driver, Lanes, Readiness};
 use stackwright_parts::{Boxed, Part, Registry};
 
 use crate::descriptors;
-use crate::inet::{Inet, Network};
+use crate::inet::Inet;
 use crate::line::LineAddress;
 use crate::pipe::Pipe;
 use crate::problem::Problem;
@@ -192,11 +192,6 @@ const LINE: &[Parameter] = &[Parameter::required(
     ParameterKind::Text,
     "tcp://host:8001, serial:///dev/ttyUSB0?baud=9600 or pty:PATH",
 )];
-const IP: &[Parameter] = &[Parameter::new(
-    "address",
-    ParameterKind::Text,
-    "the own address and the length of its prefix, such as 10.6.0.2/24, unless the command gives it",
-)];
 const TUN: &[Parameter] = &[Parameter::new(
     "device",
     ParameterKind::Text,
@@ -210,7 +205,7 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let own: [(_, _, &'static [Parameter], Make); 21] = [
+    let own: [(_, _, &'static [Parameter], Make); 20] = [
         ("artp", purpose("artp"), artp::PARAMETERS, artp::make),
         ("copy", purpose("copy"), copy::described::<Message>().parameters, make_copy),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
@@ -218,11 +213,15 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
         ("proxy", purpose("proxy"), &[], make_proxy),
         ("tls", purpose("tls"), TLS, make_tls),
         ("kiss hub", purpose("kiss hub"), HUB, make_hub),
-        ("ip", "hosts, routers and the Internet between them", IP, make_ip),
-        ("point", "a link without addresses, for IP", &[], make_point),
+        ("ip", purpose("ip"), ip::described::<Message>().parameters, make_ip),
         ("tun", "a TUN device of this machine", TUN, make_tun),
         ("line", "a serial line, a pseudo terminal, or TCP to a device", LINE, make_line),
-        ("tcp", "the operating system's TCP; over `ip`, ours", &[], make_tcp),
+        (
+            "tcp",
+            "the operating system's TCP; over `ip`, ours",
+            own_tcp::described::<Message>().parameters,
+            make_tcp,
+        ),
         ("udp", "the operating system's UDP; over `ip`, ours", &[], make_udp),
         ("disk", "files below a folder of this machine", DISK, make_disk),
         (Stream::NAME, purpose(Stream::NAME), xtp::PARAMETERS, xtp::make::<Stream>),
@@ -427,20 +426,22 @@ fn make_line(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     Ok(line.map_err(|problem| table.flaw("to", problem.to_string()))?.boxed())
 }
 
+/// Without an address of its own it has the command's.
 fn make_ip(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
-    let given = table.parsed::<Network>("address", "an address and the length of its prefix")?;
     let Some(setting) = setting else { return shown::<Ip<Message>>() };
-    let wished = setting.wishes.inet.as_ref().map(|inet| inet.network);
-    let Some(network) = given.or(wished) else {
-        return Err(missing(table, "address", "the own address, such as 10.6.0.2/24"));
+    let made = match (table.text("address"), &setting.wishes.inet) {
+        (None, Some(Inet { network, .. })) => {
+            let config = ip::Config::host(network.address, network.length);
+            Ip::<Message>::new(ip::Config { seed: fastrand::u64(..), ..config })
+        }
+        _ => ours(ip::described(), table)?,
     };
-    let config =
-        ip::Config { seed: fastrand::u64(..), ..ip::Config::host(network.address, network.length) };
-    Ok(Ip::<Message>::new(config).boxed())
+    Ok(made.boxed())
 }
 
-fn make_point(_: &Parameters<'_>, _: Option<&Setting>) -> Made {
-    Ok(Point::<Message>::default().boxed())
+/// Makes what a file describes.
+fn ours<P>(described: described::Described<P>, table: &Parameters<'_>) -> Result<P, Flaw> {
+    (described.make)(table, fastrand::u64(..)).map_err(|unfit| table.unfit(&unfit))
 }
 
 fn make_tun(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
@@ -469,9 +470,7 @@ fn missing(table: &Parameters<'_>, key: &'static str, what: &str) -> Flaw {
 fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     if table.is_over_others() {
         let Some(_) = setting else { return shown::<TcpLayer<Message>>() };
-        let secret = stacks::entropy().map_err(|why| system(table, &why))?;
-        let config = own_tcp::Config::new(secret);
-        return Ok(own_tcp::layer::<Message>(config, fastrand::u64(..)).boxed());
+        return Ok(ours(own_tcp::described::<Message>(), table)?.boxed());
     }
     let lane = lane(table)?;
     let Some(setting) = setting else { return shown::<Tcp<Message>>() };
@@ -490,8 +489,7 @@ fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
 /// Over IP it is ours; over nothing, the operating system's.
 fn make_udp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     if table.is_over_others() {
-        let made = (udp::described::<Message>().make)(table, fastrand::u64(..));
-        return Ok(Box::new(Erased(made.map_err(|unfit| table.unfit(&unfit))?)));
+        return Ok(Box::new(Erased(ours(udp::described::<Message>(), table)?)));
     }
     let lane = lane(table)?;
     let Some(setting) = setting else { return shown::<Udp<Message>>() };

@@ -168,6 +168,10 @@ catalogue! {
     stackwright_tailored::Layer<stackwright_tailored::Planned<M>>: "datagrams with the services that an application names"
         .with_syntax(stackwright_tailored::SYNTAX)
         .at_port(stackwright_tailored::PORT),
+    stackwright_tcp::TcpLayer<M>: "reliable streams of octets, as all the Internet speaks"
+        .with_syntax(stackwright_tcp::SYNTAX)
+        .with_policies::<stackwright_tcp::Tcp<M>>()
+        => stackwright_tcp::described,
     stackwright_tls::Tls<M>: "secure streams over streams, from the start or from a command on",
     stackwright_udp::Udp<M>: "datagrams between ports, over IP"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_wire::internet::Udp>())])

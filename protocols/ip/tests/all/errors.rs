@@ -79,8 +79,7 @@ fn a_message_that_nobody_awaits_goes_back() {
         let came = packet(peer, own, 17, b"\x12\x34\x56\x78ports and more");
         host.arrive(0, &came);
         let returned = host.told(name).messages[0].0.clone();
-        let properties =
-            MessageProperties { returned: true, ..MessageProperties::default() };
+        let properties = MessageProperties { returned: true, ..MessageProperties::default() };
         host.send_with(name, &returned, properties);
         let error = host.left().remove(0).2;
         let (said, its_code, _, quoted) = read_icmp(&error);
