@@ -34,6 +34,7 @@ pub(crate) fn rate(octets: u64, took: Duration) -> u64 {
 /// A duration as a person says it.
 pub(crate) fn short(took: Duration) -> String {
     match took.as_secs_f64() {
+        seconds if seconds < 1e-3 => format!("{:.0} µs", seconds * 1e6),
         seconds if seconds < 1.0 => format!("{:.1} ms", seconds * 1e3),
         seconds if seconds < 100.0 => format!("{seconds:.2} s"),
         seconds => format!("{:.0} s", seconds),

@@ -12,7 +12,8 @@ use crate::address::{bits, is_host};
 use crate::{Config, Interface, Ip, Point, Route};
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::required(
+    // A program may know them where a file does not say them.
+    Parameter::new(
         "address",
         ParameterKind::Text,
         "its addresses with prefixes, such as 10.6.0.2/24; a comma between interfaces",
@@ -97,7 +98,8 @@ fn config(table: &dyn ParameterTable) -> Result<Config, Unfit> {
         let addresses = text.split_whitespace().map(|text| prefix(text, KEY));
         Ok(Interface { addresses: addresses.collect::<Result<_, _>>()? })
     };
-    let text = table.text(KEY).unwrap_or_default();
+    let missing = || Unfit { key: KEY, is: "is missing, such as 10.6.0.2/24".into() };
+    let text = table.text(KEY).ok_or_else(missing)?;
     let interfaces: Vec<_> = text.split(',').map(addresses).collect::<Result<_, _>>()?;
     for (host, _) in interfaces.iter().flat_map(|interface| &interface.addresses) {
         if !is_host(*host) {

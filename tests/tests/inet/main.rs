@@ -1,0 +1,166 @@
+//! An Internet stack of our own beside the kernel's: `stackwright serve`, `get` and `ping` with
+//! `--inet`, at an address that the kernel does not own.
+//!
+//! Each test has a network of its own, in which it needs no right; where users may make none, or
+//! may not open a TUN device, it says so. `INET_MB=1000` moves files of so many megabytes.
+
+#[path = "../../../crates/drivers/tests/all/namespace.rs"]
+#[allow(dead_code, reason = "tests of drivers make networks as root, too")]
+mod namespace;
+mod strangers;
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use namespace::rootless;
+use stackwright_programs::content::octets;
+use stackwright_programs::processes::{Running, run, stackwright};
+use stackwright_programs::scratch::Scratch;
+use strangers::{Device, fetched, ours, vsftpd};
+
+/// The kernel's address on the device and ours, by version of IP.
+const ENDS: [[&str; 2]; 2] = [["10.77.0.1", "10.77.0.2"], ["fd77::1", "fd77::2"]];
+
+/// A folder with a file `f`, and its octets.
+fn folder(most: usize) -> (Scratch, Vec<u8>) {
+    let wished = std::env::var("INET_MB").ok().and_then(|text| text.parse::<usize>().ok());
+    let content = octets(1, wished.map_or(most, |megabytes| megabytes * 1_000_000));
+    let folder = Scratch::new();
+    fs::write(folder.join("f"), &content).expect("a folder of ours");
+    (folder, content)
+}
+
+#[test]
+fn the_kernel_is_pinged_and_pings() {
+    rootless("the_kernel_is_pinged_and_pings", || {
+        let device = Device::up();
+        for [kernel, own] in ENDS {
+            let inet = device.inet(own);
+            let mut ping = Command::new(stackwright());
+            ping.args(["ping", kernel, "--inet", &inet, "--count", "20", "--interval", "20ms"]);
+            let said = run(&mut ping).succeeded().text();
+            assert!(said.contains("20 of 20 answered"), "{said}");
+            let (empty, _) = folder(0);
+            let _server = ours(&empty, &inet);
+            for size in ["56", "60000"] {
+                let mut ping = Command::new("ping");
+                ping.args(["-c", "20", "-i", "0.02", "-s", size, own]);
+                let said = run(&mut ping).succeeded().text();
+                assert!(said.contains(" 0% packet loss"), "{said}");
+            }
+        }
+    });
+}
+
+#[test]
+fn curl_fetches_from_us() {
+    rootless("curl_fetches_from_us", || {
+        let device = Device::up();
+        for [_, own] in ENDS {
+            let (served, content) = folder(20_000_000);
+            let _server = ours(&served, &device.inet(own));
+            assert!(fetched(own, "f") == content, "the same octets");
+        }
+    });
+}
+
+#[test]
+fn curl_stores_at_us() {
+    rootless("curl_stores_at_us", || {
+        let device = Device::up();
+        let [_, own] = ENDS[0];
+        let (source, content) = folder(20_000_000);
+        let target = Scratch::new();
+        let mut server = Command::new(stackwright());
+        let password = target.join("password");
+        fs::write(&password, "secret\n").expect("a folder of ours");
+        server.arg("serve").arg(target.path()).args(["--inet", &device.inet(own)]);
+        server.args(["--writable", "--user", "anna", "--password-file"]).arg(&password);
+        let _server = strangers::listening(server, own);
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "--max-time", "60", "-u", "anna:secret", "-T"]).arg(source.join("f"));
+        run(curl.arg(format!("ftp://{own}:2121/g"))).succeeded();
+        assert!(fs::read(target.join("g")).expect("it was stored") == content, "the same octets");
+    });
+}
+
+#[test]
+fn we_fetch_from_vsftpd() {
+    rootless("we_fetch_from_vsftpd", || {
+        let device = Device::up();
+        for [kernel, own] in ENDS {
+            let (served, content) = folder(20_000_000);
+            let _server = vsftpd(&served, kernel);
+            let target = Scratch::new();
+            let mut get = Command::new(stackwright());
+            let host = if kernel.contains(':') { format!("[{kernel}]") } else { kernel.into() };
+            get.args(["get", &format!("ftp://{host}:2121/f"), "-q", "--inet", &device.inet(own)]);
+            run(get.arg(target.join("f"))).succeeded();
+            assert!(fs::read(target.join("f")).expect("it is there") == content, "the same octets");
+        }
+    });
+}
+
+/// What the kernel offers is taken or left, in all combinations.
+#[test]
+fn sixteen_settings_of_the_kernel() {
+    rootless("sixteen_settings_of_the_kernel", || {
+        let device = Device::up();
+        let [_, own] = ENDS[0];
+        let (served, content) = folder(2_000_000);
+        let _server = ours(&served, &device.inet(own));
+        let names = ["tcp_sack", "tcp_timestamps", "tcp_window_scaling", "tcp_ecn"];
+        for setting in 0..16 {
+            for (bit, name) in names.iter().enumerate() {
+                let value = if setting >> bit & 1 == 1 { "1" } else { "0" };
+                let set = fs::write(format!("/proc/sys/net/ipv4/{name}"), value);
+                set.unwrap_or_else(|why| panic!("{name}: {why}"));
+            }
+            assert!(fetched(own, "f") == content, "setting {setting:04b}");
+        }
+    });
+}
+
+#[test]
+fn a_closed_port_refuses_at_once() {
+    rootless("a_closed_port_refuses_at_once", || {
+        let device = Device::up();
+        for [_, own] in ENDS {
+            let (empty, _) = folder(0);
+            let _server = ours(&empty, &device.inet(own));
+            let host = if own.contains(':') { format!("[{own}]") } else { own.into() };
+            let mut curl = Command::new("curl");
+            // 7 is a refusal, 28 would be silence.
+            run(curl.args(["-s", "--max-time", "20"]).arg(format!("ftp://{host}:2/"))).exited(7);
+        }
+    });
+}
+
+/// Wireshark finds nothing malformed, and every check right.
+#[test]
+fn wireshark_finds_nothing_wrong() {
+    rootless("wireshark_finds_nothing_wrong", || {
+        let device = Device::up();
+        let capture = Scratch::new();
+        let file = capture.join("sw0.pcapng");
+        let mut shark = Command::new("tshark");
+        shark.args(["-q", "-n", "-i", "sw0", "-w"]).arg(&file);
+        let mut shark = Running::start(shark.stdout(Stdio::null()).stderr(Stdio::null()));
+        let begun = || file.metadata().is_ok_and(|found| found.len() > 0);
+        assert!(strangers::soon(begun), "tshark captures");
+        for [_, own] in ENDS {
+            let (served, content) = folder(1_000_000);
+            let _server = ours(&served, &device.inet(own));
+            assert!(fetched(own, "f") == content, "the same octets");
+        }
+        shark.stop();
+        strangers::soon(|| shark.ended().is_some());
+        let count = |filter: &str| {
+            let mut read = Command::new("tshark");
+            read.arg("-nr").arg(&file).args(["-Y", filter]);
+            run(&mut read).succeeded().text().lines().filter(|line| line.contains("TCP")).count()
+        };
+        assert!(count("tcp") > 100);
+        assert_eq!(count("_ws.malformed or ip.checksum.status == \"Bad\""), 0);
+    });
+}

@@ -1,0 +1,88 @@
+//! What a test stands between: a device, a server of ours, and programs of others.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use stackwright_programs::processes::{Running, eventually, find, run, stackwright};
+use stackwright_programs::scratch::Scratch;
+
+use crate::namespace::ip;
+
+/// A TUN device with an address of the kernel for each version of IP.
+pub(crate) struct Device;
+
+impl Device {
+    pub(crate) fn up() -> Self {
+        ip("link set lo up");
+        ip("tuntap add dev sw0 mode tun");
+        ip("addr add 10.77.0.1/24 dev sw0");
+        ip("addr add fd77::1/64 dev sw0 nodad");
+        ip("link set sw0 up");
+        Device
+    }
+
+    /// The option `--inet` for an address of ours.
+    pub(crate) fn inet(&self, own: &str) -> String {
+        format!("sw0={own}/{}", if own.contains(':') { 64 } else { 24 })
+    }
+}
+
+pub(crate) fn soon(question: impl FnMut() -> bool) -> bool {
+    eventually(Duration::from_secs(20), question)
+}
+
+/// A server of ours at an address of ours.
+pub(crate) fn ours(folder: &Scratch, inet: &str) -> Running {
+    let own = inet.trim_start_matches("sw0=").split('/').next().unwrap_or_default();
+    let mut command = Command::new(stackwright());
+    command.arg("serve").arg(folder.path()).args(["--inet", inet]);
+    listening(command, own)
+}
+
+/// Starts a server and waits until its address answers.
+pub(crate) fn listening(mut command: Command, own: &str) -> Running {
+    let server = Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()));
+    let answers = || {
+        let mut ping = Command::new("ping");
+        ping.args(["-c", "1", "-W", "1", own]).stdout(Stdio::null()).stderr(Stdio::null());
+        ping.status().is_ok_and(|status| status.success())
+    };
+    assert!(soon(answers), "{own} answers");
+    server
+}
+
+/// What curl fetches from a server of ours.
+pub(crate) fn fetched(own: &str, file: &str) -> Vec<u8> {
+    let host = if own.contains(':') { format!("[{own}]") } else { own.into() };
+    let target = Scratch::new();
+    let mut curl = Command::new("curl");
+    curl.args(["-sS", "--max-time", "85", "-o"]).arg(target.join(file));
+    run(curl.arg(format!("ftp://{host}:2121/{file}"))).succeeded();
+    fs::read(target.join(file)).expect("curl wrote it")
+}
+
+/// vsftpd at an address of the kernel.
+pub(crate) fn vsftpd(folder: &Scratch, at: &str) -> (Running, Scratch) {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.join("empty")).expect("a folder of ours");
+    let (listen, other, address) = match at.contains(':') {
+        true => ("listen_ipv6", "listen", "listen_address6"),
+        false => ("listen", "listen_ipv6", "listen_address"),
+    };
+    let text = format!(
+        "background=NO\n{listen}=YES\n{other}=NO\n{address}={at}\nlisten_port=2121\n\
+         anonymous_enable=YES\nanon_root={}\nsecure_chroot_dir={}\nrun_as_launching_user=YES\n\
+         one_process_model=NO\nseccomp_sandbox=NO\nisolate=NO\nisolate_network=NO\n\
+         anon_world_readable_only=NO\n",
+        folder.path().display(),
+        scratch.join("empty").display(),
+    );
+    let configuration = scratch.join("vsftpd.conf");
+    fs::write(&configuration, text).expect("a folder of ours");
+    let mut command = Command::new(find("vsftpd").expect("vsftpd is installed"));
+    let server = Running::start(command.arg(&configuration).stdin(Stdio::null()));
+    let listens = || std::net::TcpStream::connect((at, 2121)).is_ok();
+    assert!(soon(listens), "vsftpd listens at {at}");
+    (server, scratch)
+}
