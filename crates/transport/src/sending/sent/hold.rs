@@ -1,5 +1,5 @@
-//! What a receiver reports that may drop it again (RFC 2018 §8): it is neither in flight nor lost, and
-//! stays in the queue until all before it has arrived.
+//! What a receiver reports that may drop it again (RFC 2018 §8): it is neither in flight nor lost,
+//! and stays in the queue until all before it has arrived.
 
 use core::ops::Range;
 
