@@ -215,8 +215,8 @@ mod tests {
         assert_eq!(again(detector, 8), (true, true));
     }
 
-    /// A probe of the tail left in parts of two lengths before the first one, which leaves as it did
-    /// the last time.
+    /// A probe of the tail left in parts of two lengths before the first one, which leaves as it
+    /// did the last time.
     #[test]
     fn a_lower_packet_that_leaves_in_parts_leaves_as_the_higher_one_before_it() {
         let detector = &mut BlackHoleDetector::new(HEADER);

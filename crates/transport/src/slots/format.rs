@@ -112,8 +112,8 @@ slot! {
         fn report_room(&self) -> usize;
         /// Returns whether a report names ranges, and not each number by itself.
         fn names_ranges(&self) -> bool = true;
-        /// Returns whether a receiver may drop again what it reported beyond the first number that is
-        /// missing (RFC 2018 §8): it is kept until all before it has arrived, too.
+        /// Returns whether a receiver may drop again what it reported beyond the first number that
+        /// is missing (RFC 2018 §8): it is kept until all before it has arrived, too.
         fn reneges(&self) -> bool = false;
         /// Returns whether any packet carries the report of what was received: one that leaves for
         /// another reason takes the place of a delayed one.

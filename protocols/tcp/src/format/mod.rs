@@ -8,9 +8,9 @@
 //! | `duplicates.rs` | what duplicate acknowledgements tell, without SACK |
 //! | `timestamps.rs` | RFC 7323: PAWS, and which copy was received |
 //!
-//! A number is 2³² more than on the wire, at least, so that none is below zero. SYN and FIN have one
-//! each there (RFC 9293 §3.4), but none in the engine, which counts octets: the SYN's is the one
-//! before the first octet, the FIN's the one behind the last.
+//! A number is 2³² more than on the wire, at least, so that none is below zero. SYN and FIN have
+//! one each there (RFC 9293 §3.4), but none in the engine, which counts octets: the SYN's is the
+//! one before the first octet, the FIN's the one behind the last.
 
 mod duplicates;
 mod receive;

@@ -109,8 +109,8 @@ impl<M> TcpFormat<M> {
             sequence_number: number as u32,
             acknowledgment_number: ack.unwrap_or(0) as u32,
             ack: ack.is_some(),
-            // Without a PUSH of the application, the last segment of what waits must have it (§3.9.1,
-            // MUST-61); any may.
+            // Without a PUSH of the application, the last segment of what waits must have it
+            // (§3.9.1, MUST-61); any may.
             psh: unit.is_some(),
             syn: opens,
             fin: finishes,
@@ -177,8 +177,8 @@ impl<M> TcpFormat<M> {
         put_sack(blocks.iter(), octets);
     }
 
-    /// Returns the window for up to the number `credit`. Its right edge never moves back, also where
-    /// the shift cuts bits off (RFC 7323 §2.4).
+    /// Returns the window for up to the number `credit`. Its right edge never moves back, also
+    /// where the shift cuts bits off (RFC 7323 §2.4).
     fn window(&mut self, view: &View, credit: Option<u64>, ack: Option<u64>, opens: bool) -> u16 {
         let shift = if opens { 0 } else { self.terms.shift.unwrap_or(0) };
         let from = ack.unwrap_or(view.received_upto);

@@ -107,8 +107,8 @@ fn a_window_that_was_shut_is_tried_and_opens() {
     assert!(scene.ends[1].heard == octets(1 << 20));
 }
 
-/// RFC 5681 §3.2, RFC 2018, RFC 8985: segments that are lost are sent again within a few round trips,
-/// whether or not the peer has SACK.
+/// RFC 5681 §3.2, RFC 2018, RFC 8985: segments that are lost are sent again within a few round
+/// trips, whether or not the peer has SACK.
 #[test]
 fn a_loss_costs_no_timeout() {
     for (sack, missing) in [(true, 1), (true, 5), (false, 1), (false, 3)] {

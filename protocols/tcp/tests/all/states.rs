@@ -1,6 +1,6 @@
-//! The table of RFC 9293 §3.10.7.4, with RFC 5961: each state, each kind of segment, each place of its
-//! number and of its acknowledgement. (What a listener, one that asks and one that waits answer is
-//! tried in `forged.rs` and beside the host.)
+//! The table of RFC 9293 §3.10.7.4, with RFC 5961: each state, each kind of segment, each place of
+//! its number and of its acknowledgement. (What a listener, one that asks and one that waits answer
+//! is tried in `forged.rs` and beside the host.)
 
 use stackwright_tcp::TcpState::{self, *};
 

@@ -32,8 +32,8 @@ const ORPHANED: Nanoseconds = 60 * SECOND;
 const SILENCE: Nanoseconds = 100 * SECOND;
 
 /// Opens with a SYN, its answer, and what confirms that, and closes each half by itself (RFC 9293
-/// §3.5 and §3.6). A request and its answer are repeated after the first timeout, twice that, and so
-/// on (RFC 6298 §5.7).
+/// §3.5 and §3.6). A request and its answer are repeated after the first timeout, twice that, and
+/// so on (RFC 6298 §5.7).
 ///
 /// Where both sides ask at once, each answers the other (§3.5, figure 8). Data that arrives when
 /// the layer above takes no more resets the association (RFC 2525 §2.17), and so does an abort. A

@@ -1,5 +1,5 @@
-//! What a receiver reports that may drop it again (RFC 2018 §8): it is neither in flight nor lost, and
-//! stays in the queue until all before it has arrived.
+//! What a receiver reports that may drop it again (RFC 2018 §8): it is neither in flight nor lost,
+//! and stays in the queue until all before it has arrived.
 
 use core::ops::Range;
 
@@ -58,12 +58,13 @@ impl<M: Message> SentQueue<M> {
         self.sum_up(&tally, settling);
     }
 
-    /// Records that the receiver expects the number `upto` next. Where that was held, it was
-    /// dropped again, and so may be all that is held: it is lost.
+    /// Records that the receiver expects the number `upto` next. Where that is of a
+    /// packet that was held, it was dropped again, and so may be all that is held: it is lost.
     #[inline]
     pub(crate) fn expect(&mut self, upto: u64) {
-        let is_gone =
-            |front: &super::SentRange<M>| front.state == State::Held && front.numbers.start == upto;
+        let is_gone = |front: &super::SentRange<M>| {
+            front.state == State::Held && front.numbers.contains(&upto)
+        };
         if self.ranges.front().is_some_and(is_gone) {
             self.lose_held();
         }

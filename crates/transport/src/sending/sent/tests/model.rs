@@ -115,7 +115,8 @@ impl Model {
     /// Records that this number is expected next.
     pub(super) fn expect(&mut self, upto: u64) {
         let front = self.packets.iter().find(|packet| packet.state.is_some());
-        if front.is_some_and(|front| front.state == Some(State::Held) && front.span.start == upto) {
+        let is_held = |front: &Packet| front.state == Some(State::Held);
+        if front.is_some_and(|front| is_held(front) && front.span.contains(&upto)) {
             self.turn(State::Held, State::Lost(Cause::Probes));
             self.reported.clear();
         }
