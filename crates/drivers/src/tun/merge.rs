@@ -40,7 +40,7 @@ impl Merging {
 #[derive(Debug)]
 pub(super) struct Failed {
     pub(super) error: Errno,
-    /// How many frames it would have written; 0: a frame that is in too many pieces.
+    /// How many frames it would have written; 0: one that is in too many pieces.
     pub(super) frames: usize,
 }
 
@@ -56,8 +56,16 @@ pub(super) fn write<M: Message>(
     merging: Merging,
     mut put: impl FnMut(&[IoSlice<'_>]) -> Result<(), Errno>,
 ) -> Result<(), Failed> {
-    let mut run: Option<Run<'_>> = None;
-    let merging = if batch.segment_size().is_some() { merging } else { Merging::NONE };
+    let mut frame = Frame::EMPTY;
+    if batch.segment_size().is_none() {
+        if *done > 0 {
+            return Ok(());
+        }
+        let is_whole = batch.pieces().all(|pieces| frame.read(pieces));
+        frame.put(link, is_whole, put)?;
+        *done = 1;
+        return Ok(());
+    }
     let mut put = |run: Option<Run<'_>>, done: &mut usize| {
         let Some(run) = run else { return Ok(()) };
         let frames = run.frames;
@@ -65,7 +73,7 @@ pub(super) fn write<M: Message>(
         *done += frames;
         Ok(())
     };
-    let mut frame = Frame::EMPTY;
+    let mut run: Option<Run<'_>> = None;
     for pieces in batch.pieces().skip(*done) {
         if !frame.read(pieces) {
             put(run.take(), done)?;
@@ -81,6 +89,27 @@ pub(super) fn write<M: Message>(
         put(run.replace(Run::begin(&frame, headers, merging)), done)?;
     }
     put(run, done)
+}
+
+/// Writes a frame whose headers are in one place.
+fn emit<'p>(
+    offload: Offload,
+    headers: &[u8],
+    pieces: impl Iterator<Item = &'p [u8]>,
+    put: impl FnOnce(&[IoSlice<'_>]) -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    let mut head = [0; offload::LENGTH + FRONT];
+    let head = &mut head[..offload::LENGTH + headers.len()];
+    head[..offload::LENGTH].copy_from_slice(&offload.encode());
+    head[offload::LENGTH..].copy_from_slice(headers);
+    let mut slices = [IoSlice::new(&[]); 1 + PIECES];
+    slices[0] = IoSlice::new(head);
+    let mut count = 1;
+    for (slice, piece) in slices[1..].iter_mut().zip(pieces) {
+        *slice = IoSlice::new(piece);
+        count += 1;
+    }
+    put(&slices[..count])
 }
 
 /// A frame: where its pieces are, and a copy of its front.
@@ -108,6 +137,26 @@ impl<'a> Frame<'a> {
             self.octets += piece.len();
         }
         true
+    }
+
+    /// Writes it, if it is `whole`.
+    fn put(
+        &self,
+        link: usize,
+        whole: bool,
+        put: impl FnOnce(&[IoSlice<'_>]) -> Result<(), Errno>,
+    ) -> Result<(), Failed> {
+        let headers = Headers::find(self, link);
+        let octets = headers.map_or(0, |headers| headers.octets);
+        let incomplete = headers.filter(|headers| headers.incomplete);
+        let checksum = incomplete.and_then(Headers::checksum);
+        let offload = Offload { checksum, ..Offload::default() };
+        let written = if whole && self.octets > 0 {
+            emit(offload, &self.front[..octets], self.behind(octets), put)
+        } else {
+            Err(Errno::MSGSIZE)
+        };
+        written.map_err(|error| Failed { error, frames: 1 })
     }
 
     fn front(&self) -> &[u8] {
@@ -192,7 +241,7 @@ struct Run<'a> {
     front: [u8; FRONT],
     /// Of the first frame; `None` where they are not known: then it leaves as it is.
     headers: Option<Headers>,
-    /// What all of them have alike, of TCP or UDP, if others may follow.
+    /// Which bits of the headers others must have alike, if others may follow.
     alike: Option<[u8; FRONT]>,
     /// Whether all have one identification; `None`: there is one frame.
     fixed: Option<bool>,
@@ -219,7 +268,7 @@ impl<'a> Run<'a> {
         let mut run = Run {
             front: frame.front,
             headers,
-            alike: alike.map(|headers| alike_part(&frame.front, headers)),
+            alike: alike.map(|headers| alike_bits(&frame.front, headers)),
             fixed: None,
             frames: 1,
             size: frame.octets - octets,
@@ -251,7 +300,7 @@ impl<'a> Run<'a> {
             || total > LONGEST
             || self.count + more > PIECES
             || !is_tcp && self.frames >= DATAGRAMS_MOST
-            || alike_part(&frame.front, headers) != *alike
+            || differ(&self.front, &frame.front, alike, headers.octets)
         {
             return false;
         }
@@ -321,15 +370,7 @@ impl<'a> Run<'a> {
                 offload.split = Some((kind, self.size as u16, octets as u16));
             }
         }
-        let mut head = [0; offload::LENGTH + FRONT];
-        head[..offload::LENGTH].copy_from_slice(&offload.encode());
-        head[offload::LENGTH..].copy_from_slice(&self.front);
-        let mut slices = [IoSlice::new(&[]); 1 + PIECES];
-        slices[0] = IoSlice::new(&head[..offload::LENGTH + octets]);
-        for (slice, piece) in slices[1..].iter_mut().zip(&self.pieces[..self.count]) {
-            *slice = IoSlice::new(piece);
-        }
-        put(&slices[..=self.count])
+        emit(offload, &self.front[..octets], self.pieces[..self.count].iter().copied(), put)
     }
 
     /// Makes the headers those of one packet.
@@ -377,12 +418,11 @@ fn begins(frame: &Frame<'_>, headers: Headers) -> bool {
         && headers.octets < frame.octets
 }
 
-/// Returns the headers of a frame without what may differ from segment to segment.
-fn alike_part(front: &[u8; FRONT], headers: Headers) -> [u8; FRONT] {
-    let mut part = *front;
-    part[headers.octets..].fill(0);
-    let packet = &mut part[headers.link..];
-    if packet[0] >> 4 == 4 {
+/// Returns which bits of the headers of a frame are the same in each segment.
+fn alike_bits(front: &[u8; FRONT], headers: Headers) -> [u8; FRONT] {
+    let mut bits = [0xff; FRONT];
+    let packet = &mut bits[headers.link..];
+    if front[headers.link] >> 4 == 4 {
         // Length, identification, check.
         packet[2..6].fill(0);
         packet[10..12].fill(0);
@@ -390,14 +430,19 @@ fn alike_part(front: &[u8; FRONT], headers: Headers) -> [u8; FRONT] {
         packet[4..6].fill(0);
     }
     let transport = &mut packet[headers.transport.start..];
+    // The number of a segment; length and check of a datagram.
+    transport[4..8].fill(0);
     if headers.transport.protocol == TCP {
-        transport[4..8].fill(0);
-        transport[13] &= !(FIN | PUSH);
+        transport[13] = !(FIN | PUSH);
         transport[16..18].fill(0);
-    } else {
-        transport[4..8].fill(0);
     }
-    part
+    bits
+}
+
+/// Returns whether the first `octets` octets of two fronts differ in one of those bits.
+fn differ(one: &[u8; FRONT], other: &[u8; FRONT], bits: &[u8; FRONT], octets: usize) -> bool {
+    let pairs = one.iter().zip(other).zip(bits).take(octets);
+    pairs.fold(0, |differ, ((one, other), bits)| differ | (one ^ other) & bits) != 0
 }
 
 /// The number of the first octet of a TCP segment.

@@ -3,6 +3,7 @@
 use std::io::IoSlice;
 
 use fastrand::Rng;
+use rustix::io::Errno;
 use stackwright_contract::services::Batch;
 use stackwright_wire::{BufferTree, Message as _, Pool, SingleBuffer};
 
@@ -299,4 +300,22 @@ fn a_tag_of_a_vlan_is_passed_over() {
             assert_eq!(checksum::network(frame, given.link), Some(18));
         }
     }
+}
+
+#[test]
+fn a_frame_without_octets_and_one_in_too_many_pieces_are_refused() {
+    let mut pieces = BufferTree::default();
+    (0..100).for_each(|_| pieces.join(BufferTree::with_headroom(0, &[7; 100])));
+    for (message, frames) in [(BufferTree::default(), 1), (pieces.share(), 1)] {
+        let (batch, mut done) = (message.into(), 0);
+        let failed = write(&batch, &mut done, 0, ALL, |_| Ok(())).unwrap_err();
+        assert_eq!((failed.frames, done), (frames, 0));
+        done = 1;
+        assert!(write(&batch, &mut done, 0, ALL, |_| Err(Errno::IO)).is_ok(), "it was given up");
+    }
+    let (batch, mut done) = (Batch::new(pieces, 9000), 0);
+    let failed = write(&batch, &mut done, 0, ALL, |_| Ok(())).unwrap_err();
+    assert_eq!((failed.frames, done), (0, 0));
+    done = 1;
+    assert!(write(&batch, &mut done, 0, ALL, |_| Ok(())).is_ok() && done == 2, "the rest leaves");
 }
