@@ -14,7 +14,7 @@ use stackwright::contract::{IndicationOf, Instant, Listener, Outlet, Protocol, R
 use stackwright::kiss::{Config, KissType, LONGEST_MOST, PORTS_MOST};
 use stackwright::wire::capture::{Capture, Frame, InterfaceId, LinkType, PacketDirection, Payload};
 use stackwright::wire::{Header, Message as _, Pool};
-use stackwright_drivers::tun::{Options, Tun};
+use stackwright_drivers::tun::{Tun, TunOptions};
 use stackwright_drivers::{Driver, Readiness};
 
 use crate::interrupts::interrupts;
@@ -70,7 +70,7 @@ pub(crate) fn run(monitor: &Monitor) -> Result<(), Problem> {
 
 /// Opens a device whose packets are as they would leave: segments, with complete checks.
 fn device(name: &str, driver: &Driver, pool: Arc<Pool<Message>>) -> Result<Tun<Message>, Problem> {
-    let options = Options { super_packets: false, checks: false, ..Options::default() };
+    let options = TunOptions { super_packets: false, checks: false, ..TunOptions::default() };
     Tun::open_with(name, options, &driver.registry(), 0, pool).map_err(|error| {
         let why = match error.kind() {
             ErrorKind::NotFound => "this system has no TUN devices; `modprobe tun` loads them",

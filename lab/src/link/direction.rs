@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::io::{self, IoSlice};
 
 use stackwright_contract::Instant;
-use stackwright_drivers::tun::{Arrived, Device, LONGEST};
+use stackwright_drivers::tun::{Device, LONGEST, TunRead};
 use stackwright_simulator::LinkPacket as _;
 
 use super::counts::Tallies;
@@ -81,9 +81,9 @@ impl Direction {
     ) -> io::Result<bool> {
         for _ in 0..TURN {
             let segments = match from.read(&mut self.packet, &mut [])? {
-                Arrived::Nothing => return Ok(false),
-                Arrived::Unknown => None,
-                Arrived::Frame(offload, octets) => Segment::all(offload, &self.packet[..octets]),
+                TunRead::Nothing => return Ok(false),
+                TunRead::Unknown => None,
+                TunRead::Frame(offload, octets) => Segment::all(offload, &self.packet[..octets]),
             };
             let Some(segments) = segments else {
                 self.tallies.malformed += 1;

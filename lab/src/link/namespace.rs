@@ -9,7 +9,7 @@ use std::thread;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use stackwright_drivers::tun::{CLONE, Device, Options};
+use stackwright_drivers::tun::{CLONE, Device, TunOptions};
 use stackwright_results::Problem;
 
 use super::Side;
@@ -63,7 +63,7 @@ impl Namespace {
                     std::os::fd::AsFd::as_fd(&namespace),
                     Some(LinkNameSpaceType::Network),
                 )?;
-                Device::open(name, Options::default())
+                Device::open(name, TunOptions::default())
             });
             there.join().expect("making a device does not panic")
         });

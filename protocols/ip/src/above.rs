@@ -10,9 +10,10 @@ use stackwright_wire::internet::Extensions;
 
 use crate::address::{is_group, is_host};
 use crate::credit::{Owed, ROOM};
+use crate::head::v6;
 use crate::head::{Key, PACKET_MOST, Template};
 use crate::interface::{Owner, owner, source_of};
-use crate::{Ip, NAME, Out, v6};
+use crate::{Ip, NAME, Out};
 
 /// Whose packets a listener has.
 #[derive(Clone, Copy, Debug)]

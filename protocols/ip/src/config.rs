@@ -7,9 +7,9 @@ use core::net::IpAddr;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
     /// The interfaces, in the order of the layers below.
-    pub interfaces: Vec<Interface>,
+    pub interfaces: Vec<IpInterface>,
     /// Routes besides those that follow from the addresses.
-    pub routes: Vec<Route>,
+    pub routes: Vec<IpRoute>,
     /// Whether packets for others are forwarded.
     pub forwards: bool,
     /// Whether echo requests are answered.
@@ -24,14 +24,14 @@ pub struct Config {
 
 /// The addresses of an interface.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Interface {
+pub struct IpInterface {
     /// Each with the length of its prefix in bits: what has the same prefix is on the link.
     pub addresses: Vec<(IpAddr, u8)>,
 }
 
 /// A route: by which interface, and whom, a prefix is reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Route {
+pub struct IpRoute {
     /// The prefix.
     pub prefix: IpAddr,
     /// Its length in bits.
@@ -47,7 +47,7 @@ pub struct Route {
 impl Config {
     /// Returns the configuration of a host with these interfaces: it answers echoes, fragments,
     /// and does not forward.
-    pub fn new(interfaces: Vec<Interface>) -> Self {
+    pub fn new(interfaces: Vec<IpInterface>) -> Self {
         Config {
             interfaces,
             routes: Vec::new(),
@@ -61,7 +61,7 @@ impl Config {
 
     /// Returns the configuration of a host with one interface that has one address.
     pub fn host(address: IpAddr, prefix: u8) -> Self {
-        Self::new(Vec::from([Interface { addresses: Vec::from([(address, prefix)]) }]))
+        Self::new(Vec::from([IpInterface { addresses: Vec::from([(address, prefix)]) }]))
     }
 
     /// Returns it with a route to everything else through a router.
@@ -69,7 +69,7 @@ impl Config {
     pub fn through(mut self, router: IpAddr, interface: u16) -> Self {
         let prefix = crate::address::unspecified(router);
         let next_hop = Some(router);
-        self.routes.push(Route { prefix, length: 0, interface, next_hop, metric: 0 });
+        self.routes.push(IpRoute { prefix, length: 0, interface, next_hop, metric: 0 });
         self
     }
 

@@ -9,7 +9,7 @@ use stackwright_contract::described::{Described, Parameter, ParameterKind, Param
 use stackwright_wire::Message;
 
 use crate::address::{bits, is_host};
-use crate::{Config, Interface, Ip, Point, Route};
+use crate::{Config, Ip, IpInterface, IpRoute, Point};
 
 const PARAMETERS: &[Parameter] = &[
     // A program may know them where a file does not say them.
@@ -55,7 +55,7 @@ fn prefix(text: &str, key: &'static str) -> Result<(IpAddr, u8), Unfit> {
     if length > bits(host) { Err(is()) } else { Ok((host, length)) }
 }
 
-fn route(text: &str, interfaces: &[Interface]) -> Result<Route, Unfit> {
+fn route(text: &str, interfaces: &[IpInterface]) -> Result<IpRoute, Unfit> {
     const KEY: &str = "routes";
     let is = |why: &str| Unfit {
         key: KEY,
@@ -63,7 +63,7 @@ fn route(text: &str, interfaces: &[Interface]) -> Result<Route, Unfit> {
     };
     let mut words = text.split_whitespace();
     let (prefix, length) = prefix(words.next().unwrap_or_default(), KEY)?;
-    let mut route = Route { prefix, length, interface: u16::MAX, next_hop: None, metric: 0 };
+    let mut route = IpRoute { prefix, length, interface: u16::MAX, next_hop: None, metric: 0 };
     while let Some(word) = words.next() {
         let value = words.next().unwrap_or_default();
         match word {
@@ -77,7 +77,7 @@ fn route(text: &str, interfaces: &[Interface]) -> Result<Route, Unfit> {
         && let Some(router) = route.next_hop
     {
         // A router is on the link whose prefix it has.
-        let has = |interface: &Interface| {
+        let has = |interface: &IpInterface| {
             let mut all = interface.addresses.iter();
             all.any(|(own, length)| crate::address::has_prefix(router, *own, *length))
         };
@@ -96,7 +96,7 @@ fn config(table: &dyn ParameterTable) -> Result<Config, Unfit> {
     const KEY: &str = "address";
     let addresses = |text: &str| {
         let addresses = text.split_whitespace().map(|text| prefix(text, KEY));
-        Ok(Interface { addresses: addresses.collect::<Result<_, _>>()? })
+        Ok(IpInterface { addresses: addresses.collect::<Result<_, _>>()? })
     };
     let missing = || Unfit { key: KEY, is: "is missing, such as 10.6.0.2/24".into() };
     let text = table.text(KEY).ok_or_else(missing)?;

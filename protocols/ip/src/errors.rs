@@ -13,9 +13,10 @@ use stackwright_wire::{Header, Message};
 
 use crate::address::{is_group, is_host};
 use crate::head::{Head, ICMP, ICMP6};
+use crate::head::{v4, v6};
 use crate::icmp::{check, is_error};
 use crate::interface::{Owner, owner, source_of};
-use crate::{Ip, NAME, Out, v4, v6};
+use crate::{Ip, NAME, Out};
 
 /// What is wrong with a packet, as its sender is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -175,7 +176,7 @@ impl<M: Message> Ip<M> {
             fragment: None,
             ..*head
         };
-        let mut message = M::with_headroom(crate::send::HEADROOM, &octets);
+        let mut message = M::with_headroom(crate::head::HEADROOM, &octets);
         let checksum = check(&answer, &message);
         message.advance(Icmp::LENGTH);
         message.push(&Icmp { icmp_type, code, checksum, rest });

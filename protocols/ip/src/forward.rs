@@ -8,8 +8,9 @@ use stackwright_wire::Message;
 
 use crate::address::is_host;
 use crate::errors::{Fault, complete_check};
+use crate::head::v4;
 use crate::head::{Head, TCP};
-use crate::{Ip, NAME, Out, super_packets, v4};
+use crate::{Ip, NAME, Out, super_packets};
 
 /// Octets of a header that change with each hop, and all before them.
 const HOPS4: usize = 12;
@@ -126,7 +127,7 @@ impl<M: Message> Ip<M> {
             let Some((octets, size)) = super_packets::split(&head, &packet, most, to.checks) else {
                 return cx.dropped(NAME, "a super-packet that cannot be split");
             };
-            let packets = Batch::new(M::with_headroom(crate::send::HEADROOM, &octets), size);
+            let packets = Batch::new(M::with_headroom(crate::head::HEADROOM, &octets), size);
             self.pass(cx, hop, packets, properties, None, out);
         } else if is_long {
             self.forward_fragments(cx, hop, &head, packet, longest, out);

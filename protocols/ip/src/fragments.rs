@@ -11,7 +11,8 @@ use stackwright_wire::internet::Extensions;
 use crate::credit::Back;
 use crate::errors::complete_check;
 use crate::head::{Fragment, Head, PACKET_MOST, TCP, Template};
-use crate::{Ip, NAME, Out, v4, v6};
+use crate::head::{v4, v6};
+use crate::{Ip, NAME, Out};
 
 impl<M: Message> Ip<M> {
     /// Returns whether what this host sends of a protocol may leave in fragments.

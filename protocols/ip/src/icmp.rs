@@ -11,8 +11,9 @@ use stackwright_wire::internet::{Extensions, Icmp, Ipv4, Ipv6, pseudo_header};
 use stackwright_wire::{Header, Message};
 
 use crate::head::{Head, ICMP6, Key};
+use crate::head::{v4, v6};
 use crate::interface::{Owner, owner};
-use crate::{Ip, NAME, Out, v4, v6};
+use crate::{Ip, NAME, Out};
 
 /// Types of both versions.
 const ECHO: u8 = 8;

@@ -6,7 +6,7 @@ use core::net::{IpAddr, Ipv6Addr};
 use stackwright_contract::PathLimits;
 
 use crate::address::{is_broadcast_of, is_group, source};
-use crate::config::Interface;
+use crate::config::IpInterface;
 
 /// An interface.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(crate) enum Owner {
 }
 
 impl Link {
-    pub(crate) fn new(interface: &Interface) -> Self {
+    pub(crate) fn new(interface: &IpInterface) -> Self {
         let own = |&(host, prefix)| Own { host, prefix, is_usable: false };
         let addresses = interface.addresses.iter().map(own).collect();
         Link { addresses, path: [None; 2] }

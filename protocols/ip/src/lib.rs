@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | `config.rs`, `described.rs` | the configuration; its description in a file |
 //! | `address.rs`, `routes.rs`, `interface.rs` | addresses, the choice of a source, routes, links |
-//! | `head.rs`, `v4.rs`, `v6.rs` | headers, read and written |
+//! | `head/` | headers, read and written |
 //! | `above.rs` | listeners and associations of the layer above |
 //! | `hops.rs` | associations below: next hops, and what arrives on a link |
 //! | `credit.rs` | what waits for credit, and credit that is given back |
@@ -43,10 +43,8 @@ mod receive;
 mod routes;
 mod send;
 mod super_packets;
-mod v4;
-mod v6;
 
-pub use config::{Config, Interface, Route};
+pub use config::{Config, IpInterface, IpRoute};
 pub use described::{described, described_point};
 pub use point::Point;
 

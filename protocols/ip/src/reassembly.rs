@@ -12,8 +12,8 @@ use stackwright_contract::{Duration, Instant, PathLimits};
 use stackwright_wire::Message;
 use stackwright_wire::internet::Extensions;
 
+use crate::head::v4;
 use crate::head::{Fragment, Head, ICMP, ICMP6, PACKET_MOST, TCP, UDP};
-use crate::v4;
 
 /// The octets that are held of one source, and in all: payload, and what it takes to hold it.
 const SOURCE_MOST: usize = 128 << 10;

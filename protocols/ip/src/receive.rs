@@ -10,12 +10,13 @@ use stackwright_wire::{Message, SegmentLayout};
 use crate::above::Unheard;
 use crate::address::is_host;
 use crate::errors::Fault;
+use crate::head::HEADROOM;
+use crate::head::v4;
+use crate::head::v6::{self, Wrong};
 use crate::head::{Head, ICMP, ICMP6, Key};
 use crate::interface::{Owner, is_joined, owner};
 use crate::reassembly::Outcome;
-use crate::send::HEADROOM;
-use crate::v6::{self, Wrong};
-use crate::{Ip, NAME, Out, v4};
+use crate::{Ip, NAME, Out};
 
 impl<M: Message> Ip<M> {
     #[inline(always)]

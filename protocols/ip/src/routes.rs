@@ -4,21 +4,21 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use crate::address::has_prefix;
-use crate::{Config, Route};
+use crate::{Config, IpRoute};
 
 /// The routes of a host or a router. They are few, and looked through in order; an association
 /// keeps what it has found.
 #[derive(Debug)]
 pub(crate) struct Routes {
     /// The first that fits is the best.
-    routes: Vec<Route>,
+    routes: Vec<IpRoute>,
 }
 
 impl Routes {
     pub(crate) fn new(config: &Config) -> Self {
         let mut routes = config.routes.clone();
-        for (interface, Interface { addresses }) in (0..).zip(&config.interfaces) {
-            routes.extend(addresses.iter().map(|(prefix, length)| Route {
+        for (interface, IpInterface { addresses }) in (0..).zip(&config.interfaces) {
+            routes.extend(addresses.iter().map(|(prefix, length)| IpRoute {
                 prefix: *prefix,
                 length: *length,
                 interface,
@@ -33,13 +33,13 @@ impl Routes {
     /// Returns the interface and the next hop on the way to `host`.
     #[inline]
     pub(crate) fn resolve(&self, host: IpAddr) -> Option<(u16, IpAddr)> {
-        let fits = |route: &&Route| has_prefix(host, route.prefix, route.length);
+        let fits = |route: &&IpRoute| has_prefix(host, route.prefix, route.length);
         let route = self.routes.iter().find(fits)?;
         Some((route.interface, route.next_hop.unwrap_or(host)))
     }
 }
 
-use crate::config::Interface;
+use crate::config::IpInterface;
 
 #[cfg(test)]
 mod tests {
@@ -49,7 +49,7 @@ mod tests {
     fn the_longest_prefix_leads_and_then_the_smallest_metric() {
         let host = |text: &str| text.parse::<IpAddr>().expect("an address");
         let interface =
-            |address, length| Interface { addresses: Vec::from([(host(address), length)]) };
+            |address, length| IpInterface { addresses: Vec::from([(host(address), length)]) };
         let mut config = Config::new(Vec::from([
             interface("10.0.0.1", 24),
             interface("10.0.1.1", 24),
@@ -64,7 +64,7 @@ mod tests {
             ("10.0.0.7", 32, 1, "10.0.1.7", 0),
         ] {
             let (prefix, next_hop) = (host(prefix), Some(host(next_hop)));
-            config.routes.push(Route { prefix, length, interface, next_hop, metric });
+            config.routes.push(IpRoute { prefix, length, interface, next_hop, metric });
         }
         let routes = Routes::new(&config);
         for (to, interface, next_hop) in [

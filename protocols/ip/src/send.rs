@@ -8,12 +8,10 @@ use stackwright_wire::Message;
 
 use crate::credit::Back;
 use crate::errors::{Fault, write_check};
-use crate::head::{Head, ICMP6, Key, Template};
+use crate::head::{HEADROOM, Head, ICMP6, Key, Template};
 use crate::hops::HopKind;
 use crate::{Ip, NAME, Out};
 
-/// Free octets before packets that are copied, for the headers of links.
-pub(crate) const HEADROOM: usize = 64;
 /// Blocks of copied packets that may be on their way down.
 pub(crate) const LENT_MOST: usize = 16;
 /// The octets of a block: a batch of 64 KiB with the headers of short packets.

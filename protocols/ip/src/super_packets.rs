@@ -8,8 +8,8 @@ use stackwright_wire::Message;
 use stackwright_wire::check::Internet;
 use stackwright_wire::internet::pseudo_header;
 
+use crate::head::v6;
 use crate::head::{Head, TCP};
-use crate::v6;
 
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;

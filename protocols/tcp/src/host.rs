@@ -16,10 +16,11 @@ use stackwright_transport::{Crowd, Farewell, Graveyard, Host, Limits, Slots};
 use stackwright_wire::internet::Tcp as Header;
 use stackwright_wire::{Header as _, Malformed, Message};
 
-use crate::config::{self, Config, SEGMENT_LEAST, Tcp};
+use crate::config::{Config, SEGMENT_LEAST};
 use crate::format::{PROTOCOL, TcpFormat, check as check_at, hosts_sum, put, silent};
 use crate::header::{HEADER_MOST, TcpFront};
 use crate::key::TcpKey;
+use crate::policies::{self, Tcp};
 
 /// The octets that are free before a segment, for the layers below.
 const HEADROOM: usize = 64;
@@ -322,7 +323,7 @@ impl<M: Message> Host for TcpHost<M> {
         {
             format.on_ends(local, remote);
         }
-        config::policies(format, &self.config)
+        policies::policies(format, &self.config)
     }
 
     fn bury(

@@ -10,7 +10,8 @@
 //! | `format/` | the segments of one connection |
 //! | `state.rs` | the eleven states, which nobody keeps |
 //! | `host.rs` | the connections of a station: which are made, and what others are told |
-//! | `config.rs` | the policies, and their settings |
+//! | `config.rs` | the settings |
+//! | `policies.rs` | the policies, set so |
 //! | `described.rs` | how a file describes TCP |
 //! | `syntax.rs` | the syntax of a segment, for programs that display packets |
 #![no_std]
@@ -25,15 +26,17 @@ mod header;
 mod host;
 mod key;
 pub mod options;
+mod policies;
 mod state;
 mod syntax;
 
-pub use config::{Config, SEGMENT_LEAST, Tcp, policies};
+pub use config::{Config, SEGMENT_LEAST};
 pub use described::described;
 pub use format::TcpFormat;
 pub use header::TcpFront;
 pub use host::TcpHost;
 pub use key::TcpKey;
+pub use policies::{Tcp, policies};
 pub use state::TcpState;
 pub use syntax::SYNTAX;
 

@@ -8,7 +8,7 @@ use stackwright_transport::Association;
 use stackwright_transport::words::View;
 use stackwright_wire::Message;
 
-use crate::config::Tcp;
+use crate::policies::Tcp;
 
 /// A state of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

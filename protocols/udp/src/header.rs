@@ -15,9 +15,9 @@ pub const PROTOCOL: u8 = 17;
 
 /// The header of a datagram: of one that arrived, or of one that leaves.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Arrived(pub(crate) UdpHeader);
+pub struct UdpFront(pub(crate) UdpHeader);
 
-impl<M: Message> Envelope<M> for Arrived {
+impl<M: Message> Envelope<M> for UdpFront {
     /// Removes it, and what may stand behind the octets that it counts.
     #[inline]
     fn open(datagram: &mut M) -> Result<Self, Malformed> {
@@ -29,7 +29,7 @@ impl<M: Message> Envelope<M> for Arrived {
         if octets < datagram.len() {
             *datagram = datagram.split_to(octets);
         }
-        Ok(Arrived(header))
+        Ok(UdpFront(header))
     }
 
     #[inline]
@@ -38,7 +38,7 @@ impl<M: Message> Envelope<M> for Arrived {
     }
 }
 
-impl Arrived {
+impl UdpFront {
     /// Returns its ports as the receiver sees them.
     #[inline(always)]
     pub(crate) fn ports(&self) -> PortPair {

@@ -17,7 +17,7 @@ mod receive;
 mod send;
 
 pub use described::described;
-pub use header::{Arrived, PROTOCOL};
+pub use header::{PROTOCOL, UdpFront};
 
 use core::marker::PhantomData;
 use core::net::IpAddr;
@@ -62,7 +62,7 @@ pub struct PortPair {
 
 /// An association.
 #[derive(Debug)]
-pub struct Association {
+pub struct UdpAssociation {
     ports: PortPair,
     /// The sum over both hosts and the protocol, for the check.
     pseudo: u16,
@@ -109,10 +109,10 @@ impl<M: Message> Hooks for UdpPorts<M> {
     type Features = UdpBase<M>;
     type Provides = Datagrams<M>;
     type Uses = Datagrams<M>;
-    type Header = Arrived;
+    type Header = UdpFront;
     type Key = PortPair;
     type PassiveKey = u16;
-    type Association = Association;
+    type UdpAssociation = UdpAssociation;
     type Timer = ();
 
     const FACTS: Facts = Facts {
@@ -164,7 +164,7 @@ impl<M: Message> Hooks for UdpPorts<M> {
         Some(PortPair { own: own?, ..key })
     }
 
-    fn ends(association: &Association, [own, peer]: [Participant; 2]) -> [Participant; 2] {
+    fn ends(association: &UdpAssociation, [own, peer]: [Participant; 2]) -> [Participant; 2] {
         let ports = association.ports;
         [with_port(own, ports.own), with_port(peer, ports.peer)]
     }
@@ -189,11 +189,11 @@ impl<M: Message> Hooks for UdpPorts<M> {
     }
 
     #[inline(always)]
-    fn key(datagram: &Arrived) -> PortPair {
+    fn key(datagram: &UdpFront) -> PortPair {
         datagram.ports()
     }
 
-    fn passive_key(datagram: &Arrived) -> u16 {
+    fn passive_key(datagram: &UdpFront) -> u16 {
         datagram.ports().own
     }
 
@@ -206,7 +206,7 @@ impl<M: Message> Hooks for UdpPorts<M> {
         &mut self,
         _: &Context,
         ends: (Participant, Participant),
-        datagram: &Arrived,
+        datagram: &UdpFront,
         payload: &mut M,
     ) -> Arrival<M> {
         match datagram.is_sound_between(ends, payload) {
@@ -220,7 +220,7 @@ impl<M: Message> Hooks for UdpPorts<M> {
         &mut self,
         _: &Context,
         ends: (Participant, Participant),
-        datagram: &Arrived,
+        datagram: &UdpFront,
         payload: &mut M,
         why: Unexpected,
     ) -> Option<M> {
@@ -240,8 +240,8 @@ impl<M: Message> Hooks for UdpPorts<M> {
         _: Participant,
         _: Origin,
         _: Credit,
-    ) -> Association {
-        Association { ports: *ports, pseudo: 0, offered: false, checked: false }
+    ) -> UdpAssociation {
+        UdpAssociation { ports: *ports, pseudo: 0, offered: false, checked: false }
     }
 
     fn opened(&mut self, at: &mut impl Place<Self>) -> bool {
@@ -262,7 +262,7 @@ impl<M: Message> Hooks for UdpPorts<M> {
         Self::send(at, message, properties);
     }
 
-    fn pop(&mut self, at: &mut impl Place<Self>, datagram: Arrived, payload: M) {
+    fn pop(&mut self, at: &mut impl Place<Self>, datagram: UdpFront, payload: M) {
         Self::receive(at, &datagram, payload);
     }
 

@@ -4,7 +4,7 @@ use stackwright_base::Place;
 use stackwright_contract::services::MessageProperties;
 use stackwright_wire::Message;
 
-use crate::{Arrived, UdpPorts};
+use crate::{UdpFront, UdpPorts};
 
 /// Why a datagram is dropped whose check does not agree with it.
 pub(crate) const ALTERED: &str = "a datagram that was altered";
@@ -12,7 +12,7 @@ pub(crate) const ALTERED: &str = "a datagram that was altered";
 impl<M: Message> UdpPorts<M> {
     /// Delivers a datagram, unless it was altered.
     #[inline]
-    pub(crate) fn receive(at: &mut impl Place<Self>, datagram: &Arrived, payload: M) {
+    pub(crate) fn receive(at: &mut impl Place<Self>, datagram: &UdpFront, payload: M) {
         let association = at.association();
         // Whoever completes checks below has verified them, too.
         if !association.offered

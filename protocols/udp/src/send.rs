@@ -6,7 +6,7 @@ use stackwright_wire::internet::Udp as UdpHeader;
 use stackwright_wire::{Header as _, Message};
 
 use crate::header::{partial, sum};
-use crate::{Arrived, UdpPorts};
+use crate::{UdpFront, UdpPorts};
 
 impl<M: Message> UdpPorts<M> {
     /// Sends a message as a datagram.
@@ -32,6 +32,6 @@ impl<M: Message> UdpPorts<M> {
             },
         };
         at.bear(MessageProperties { ecn: properties.ecn, ..Default::default() });
-        at.forward(&Arrived(header), message);
+        at.forward(&UdpFront(header), message);
     }
 }

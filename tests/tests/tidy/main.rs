@@ -28,6 +28,7 @@ const SHARED_NAMES: &[(&str, &str)] = &[
     ("Facts", "what a protocol, or a component of a transport, says of itself to its rule book"),
     ("Indication", "of any service, and of an application's own: at most one in a crate"),
     ("Internet", "the checksum, and the policy that applies it"),
+    ("Ip", "the adapter of the kernel's, and our own"),
     (
         "Lanes",
         "the outer sides of a stack: of one that a driver runs, and of one that is simulated",
@@ -41,8 +42,9 @@ const SHARED_NAMES: &[(&str, &str)] = &[
         "of an endpoint of either flavor, and its name where handles stay on one thread",
     ),
     ("Stream", "of an endpoint of either flavor, and its name where handles stay on one thread"),
-    ("Tcp", "the adapter, and the header in a capture"),
-    ("Udp", "the adapter, and the header in a capture"),
+    ("Tcp", "the adapter of the kernel's, our own, and the header"),
+    ("Trouble", "what ICMP reports, and what a transfer of FTP met"),
+    ("Udp", "the adapter of the kernel's, our own, and the header"),
 ];
 
 /// Phrases that a stranger reads twice.

@@ -19,12 +19,12 @@ use std::sync::Arc;
 use stackwright_wire::{Message, Pool};
 
 use crate::registry::Registry;
-use crate::tun::{Device, DeviceKind, ETHERNET, Inquiry, Port};
+use crate::tun::{Device, DeviceKind, DevicePort, ETHERNET, Inquiry};
 
 /// An interface.
-pub type Packet<M> = Port<M, OfPacket>;
+pub type PacketSocket<M> = DevicePort<M, OfPacket>;
 
-/// The kind of [`Packet`].
+/// The kind of [`PacketSocket`].
 #[derive(Debug)]
 pub enum OfPacket {}
 
@@ -32,7 +32,7 @@ impl DeviceKind for OfPacket {
     const NAME: &'static str = "packet";
 }
 
-impl<M: Message> Port<M, OfPacket> {
+impl<M: Message> DevicePort<M, OfPacket> {
     /// Opens `interface` of this network namespace, which needs CAP_NET_RAW.
     ///
     /// A block of `pool` should have 64 KiB, or super-packets are copied.
@@ -48,7 +48,7 @@ impl<M: Message> Port<M, OfPacket> {
         let inquiry = Inquiry::about(interface)?;
         inquiry.hardware_address()?;
         let device = Device::of_socket(socket::open(interface)?);
-        Port::new(device, inquiry, ETHERNET, registry, lane, pool)
+        DevicePort::new(device, inquiry, ETHERNET, registry, lane, pool)
     }
 }
 

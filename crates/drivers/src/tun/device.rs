@@ -7,7 +7,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::offload::{self, Offload};
-use super::{Options, request};
+use super::{TunOptions, request};
 
 /// The device file that makes them.
 pub const CLONE: &str = "/dev/net/tun";
@@ -26,7 +26,7 @@ impl Device {
     ///
     /// # Errors
     /// The kernel's, where it refuses.
-    pub fn open(name: &str, options: Options) -> io::Result<Device> {
+    pub fn open(name: &str, options: TunOptions) -> io::Result<Device> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::open(CLONE, flags, Mode::empty())?;
         request::attach(&file, name, options.kind)?;
@@ -50,17 +50,17 @@ impl Device {
     ///
     /// # Errors
     /// The kernel's, where the device is gone.
-    pub fn read(&self, into: &mut [u8], rest: &mut [u8]) -> io::Result<Arrived> {
+    pub fn read(&self, into: &mut [u8], rest: &mut [u8]) -> io::Result<TunRead> {
         let mut header = [0; offload::LENGTH];
         let mut parts =
             [IoSliceMut::new(&mut header), IoSliceMut::new(into), IoSliceMut::new(rest)];
         match rustix::io::readv(&self.descriptor, &mut parts) {
             Ok(octets) if octets >= offload::LENGTH => Ok(match Offload::decode(header) {
-                Some(offload) => Arrived::Frame(offload, octets - offload::LENGTH),
-                None => Arrived::Unknown,
+                Some(offload) => TunRead::Frame(offload, octets - offload::LENGTH),
+                None => TunRead::Unknown,
             }),
-            Ok(_) => Ok(Arrived::Unknown),
-            Err(Errno::AGAIN | Errno::INTR) => Ok(Arrived::Nothing),
+            Ok(_) => Ok(TunRead::Unknown),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(TunRead::Nothing),
             Err(error) => Err(error.into()),
         }
     }
@@ -77,7 +77,7 @@ impl Device {
 
 /// What a read found.
 #[derive(Debug)]
-pub enum Arrived {
+pub enum TunRead {
     /// A frame of so many octets.
     Frame(Offload, usize),
     /// A frame with which something is to be done that nobody offered to do.

@@ -9,7 +9,7 @@ use stackwright_wire::Message;
 
 use super::ETHERNET;
 use super::checksum::{IPV6, TCP, Transport, complete_ipv4, network, pseudo_header};
-use super::offload::{self, Offload, Segments};
+use super::offload::{self, Offload, SegmentKind};
 use super::split::{FIN, PUSH};
 
 /// Octets of all headers of a frame, at most: those of a link, of IPv4 and TCP with all options.
@@ -374,7 +374,7 @@ impl<'a> Run<'a> {
     }
 
     /// Makes the headers those of one packet.
-    fn unite(&mut self, headers: Headers) -> Segments {
+    fn unite(&mut self, headers: Headers) -> SegmentKind {
         let Transport { protocol, start, .. } = headers.transport;
         let packet = &mut self.front[headers.link..headers.octets];
         // No longer than the longest.
@@ -394,9 +394,9 @@ impl<'a> Run<'a> {
         let at = start + usize::from(headers.transport.offset());
         packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
         match (protocol, is_v4) {
-            (TCP, true) => Segments::Tcp4,
-            (TCP, false) => Segments::Tcp6,
-            _ => Segments::Udp,
+            (TCP, true) => SegmentKind::Tcp4,
+            (TCP, false) => SegmentKind::Tcp6,
+            _ => SegmentKind::Udp,
         }
     }
 }

@@ -44,9 +44,9 @@ use stackwright_wire::{Message, Pool};
 use crate::registry::Registry;
 
 pub use checksum::complete_ipv4;
-pub use device::{Arrived, CLONE, Device};
-pub use offload::{LENGTH, Offload, Segments};
-pub use port::{DeviceKind, Port};
+pub use device::{CLONE, Device, TunRead};
+pub use offload::{LENGTH, Offload, SegmentKind};
+pub use port::{DeviceKind, DevicePort};
 pub(crate) use request::Inquiry;
 pub use split::Checks;
 pub use super_packet::{LONGEST, SuperPacket};
@@ -55,7 +55,7 @@ pub use super_packet::{LONGEST, SuperPacket};
 pub(crate) const ETHERNET: usize = 14;
 
 /// A TUN or TAP device.
-pub type Tun<M> = Port<M, OfTun>;
+pub type Tun<M> = DevicePort<M, OfTun>;
 
 /// The kind of [`Tun`].
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl DeviceKind for OfTun {
 
 /// What a device's frames are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Kind {
+pub enum TunKind {
     /// IP packets.
     #[default]
     Tun,
@@ -77,9 +77,9 @@ pub enum Kind {
 
 /// How a device is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
+pub struct TunOptions {
     /// What its frames are.
-    pub kind: Kind,
+    pub kind: TunKind,
     /// Whether the kernel hands over super-packets, which have checks to be completed: a router
     /// that forwards to links of a smaller MTU takes none.
     pub super_packets: bool,
@@ -89,14 +89,14 @@ pub struct Options {
     pub checks: bool,
 }
 
-impl Default for Options {
+impl Default for TunOptions {
     /// IP packets, and super-packets of them.
     fn default() -> Self {
-        Options { kind: Kind::Tun, super_packets: true, checks: true }
+        TunOptions { kind: TunKind::Tun, super_packets: true, checks: true }
     }
 }
 
-impl<M: Message> Port<M, OfTun> {
+impl<M: Message> DevicePort<M, OfTun> {
     /// Attaches to the TUN device `name` of this network namespace, or makes it, which needs
     /// CAP_NET_ADMIN; one that was made for a user (`ip tuntap add … user …`) needs nothing.
     ///
@@ -111,7 +111,7 @@ impl<M: Message> Port<M, OfTun> {
         lane: usize,
         pool: Arc<Pool<M>>,
     ) -> io::Result<Self> {
-        Self::open_with(name, Options::default(), registry, lane, pool)
+        Self::open_with(name, TunOptions::default(), registry, lane, pool)
     }
 
     /// Does the same with options.
@@ -120,13 +120,13 @@ impl<M: Message> Port<M, OfTun> {
     /// As [`open`](Self::open).
     pub fn open_with(
         name: &str,
-        options: Options,
+        options: TunOptions,
         registry: &Registry,
         lane: usize,
         pool: Arc<Pool<M>>,
     ) -> io::Result<Self> {
         let device = Device::open(name, options)?;
-        let link = if options.kind == Kind::Tap { ETHERNET } else { 0 };
-        Port::new(device, Inquiry::about(name)?, link, registry, lane, pool)
+        let link = if options.kind == TunKind::Tap { ETHERNET } else { 0 };
+        DevicePort::new(device, Inquiry::about(name)?, link, registry, lane, pool)
     }
 }

@@ -11,7 +11,7 @@ const IS_VALID: u8 = 2;
 
 /// Into which packets a super-packet is to be split.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Segments {
+pub enum SegmentKind {
     /// TCP over IPv4.
     Tcp4,
     /// TCP over IPv6.
@@ -20,13 +20,13 @@ pub enum Segments {
     Udp,
 }
 
-impl Segments {
+impl SegmentKind {
     /// `gso_type` of the header.
     const fn code(self) -> u8 {
         match self {
-            Segments::Tcp4 => 1,
-            Segments::Tcp6 => 4,
-            Segments::Udp => 5,
+            SegmentKind::Tcp4 => 1,
+            SegmentKind::Tcp6 => 4,
+            SegmentKind::Udp => 5,
         }
     }
 }
@@ -39,7 +39,7 @@ pub struct Offload {
     pub checksum: Option<(u16, u16)>,
     /// It is to be split: into what, how many octets of payload each, and how many octets of
     /// headers there are.
-    pub split: Option<(Segments, u16, u16)>,
+    pub split: Option<(SegmentKind, u16, u16)>,
     /// The check is complete, and was verified.
     pub valid: bool,
 }
@@ -55,9 +55,9 @@ impl Offload {
         // segment says itself.
         let segments = match kind & !0x80 {
             0 => None,
-            1 => Some(Segments::Tcp4),
-            4 => Some(Segments::Tcp6),
-            5 => Some(Segments::Udp),
+            1 => Some(SegmentKind::Tcp4),
+            4 => Some(SegmentKind::Tcp6),
+            5 => Some(SegmentKind::Udp),
             _ => return None,
         };
         let checksum = (flags & NEEDS_CHECKSUM != 0).then(|| (field(4), field(6)));

@@ -17,9 +17,9 @@ use stackwright_contract::{
 use stackwright_wire::{Block as _, Message, Pool, count_copied};
 
 use super::checksum;
-use super::device::{Arrived, Device};
+use super::device::{Device, TunRead};
 use super::merge::{self, Failed, Merging};
-use super::offload::{Offload, Segments};
+use super::offload::{Offload, SegmentKind};
 use super::request::Inquiry;
 use super::super_packet::{LONGEST, SuperPacket};
 use crate::readiness::{Readiness, Ready, token};
@@ -36,7 +36,7 @@ const HEADROOM: usize = 64;
 
 const ITSELF: Handle = Handle { index: 0, generation: 0 };
 
-/// Which devices a [`Port`] is made for.
+/// Which devices a [`DevicePort`] is made for.
 pub trait DeviceKind: 'static {
     /// What the adapter is called where it drops something.
     const NAME: &'static str;
@@ -47,7 +47,7 @@ pub trait DeviceKind: 'static {
 /// It reads within the credit of the layer above, which should cover 64 KiB at any time: a
 /// super-packet of TCP is one frame of up to 65 535 octets, however small the MTU is. What is not
 /// read waits in the kernel, which drops what is too much.
-pub struct Port<M: Message, K> {
+pub struct DevicePort<M: Message, K> {
     device: Device,
     inquiry: Inquiry,
     /// When its MTU is asked for again, if there is something to do then: nobody tells of a change.
@@ -73,7 +73,7 @@ pub struct Port<M: Message, K> {
     kind: PhantomData<fn() -> K>,
 }
 
-impl<M: Message, K: DeviceKind> Port<M, K> {
+impl<M: Message, K: DeviceKind> DevicePort<M, K> {
     pub(crate) fn new(
         device: Device,
         inquiry: Inquiry,
@@ -85,7 +85,7 @@ impl<M: Message, K: DeviceKind> Port<M, K> {
         let interest = Interest::READABLE.add(Interest::WRITABLE);
         let descriptor = device.as_fd().as_raw_fd();
         registry.register(&mut SourceFd(&descriptor), token(lane, ITSELF), interest)?;
-        Ok(Port {
+        Ok(DevicePort {
             path: path(inquiry.mtu()?, link),
             inquiry,
             again: Instant::START,
@@ -159,16 +159,16 @@ impl<M: Message, K: DeviceKind> Port<M, K> {
         let arrived = match self.device.read(&mut block[start..], &mut self.rest) {
             // It is up again some time, and readable then.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::NETDOWN) => {
-                Ok(Arrived::Nothing)
+                Ok(TunRead::Nothing)
             }
             arrived => arrived,
         };
         let (offload, octets) = match arrived {
-            Ok(Arrived::Frame(offload, octets)) => (offload, octets),
+            Ok(TunRead::Frame(offload, octets)) => (offload, octets),
             other => {
                 self.pool.give(block);
                 match other? {
-                    Arrived::Nothing => self.readable = false,
+                    TunRead::Nothing => self.readable = false,
                     _ => cx.dropped(K::NAME, "a frame that asks for what was not offered"),
                 }
                 return Ok(None);
@@ -211,7 +211,7 @@ impl<M: Message, K: DeviceKind> Port<M, K> {
         let packet = SuperPacket::decode(offload, network, frame)
             .ok_or("a packet whose headers contradict each other")?;
         match offload.split {
-            Some((Segments::Udp, ..)) => Ok(Some(packet.split(HEADROOM, &self.pool))),
+            Some((SegmentKind::Udp, ..)) => Ok(Some(packet.split(HEADROOM, &self.pool))),
             None if !vouched && !checksum::is_right(&packet.frame()[network..]) => {
                 Err("a packet whose check is wrong")
             }
@@ -251,7 +251,7 @@ impl<M: Message, K: DeviceKind> Port<M, K> {
     /// Writes frames from the `done`-th on, which is counted up, until the device takes no more.
     fn write(&mut self, cx: &Context, batch: &Batch<M>, done: &mut usize) {
         loop {
-            let Port { device, link, merging, .. } = self;
+            let DevicePort { device, link, merging, .. } = self;
             let put = |slices: &[io::IoSlice<'_>]| device.write(slices);
             let Err(Failed { error, frames }) = merge::write(batch, done, *link, *merging, put)
             else {
@@ -312,7 +312,7 @@ fn first_cost<M: Message>(batch: &Batch<M>) -> Credit {
     Credit { octets: batch.longest(), messages: 1 }
 }
 
-impl<M: Message, K: DeviceKind> Protocol for Port<M, K> {
+impl<M: Message, K: DeviceKind> Protocol for DevicePort<M, K> {
     const FACTS: Facts = Facts {
         gives: Guarantees::ORDERED.and(Guarantees::ONCE),
         reads_payload: true,

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::ioctl::{IntegerSetter, Opcode, Updater, ioctl, opcode};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
-use super::Kind;
+use super::TunKind;
 
 /// `IFF_NO_PI | IFF_VNET_HDR` of `linux/if_tun.h`: frames behind the header of `offload.rs` only.
 const FLAGS: c_short = 0x1000 | 0x4000;
@@ -56,11 +56,11 @@ impl Interface {
 ///
 /// # Errors
 /// `InvalidInput` where the name has no 1 to 15 octets; else the kernel's.
-pub(super) fn attach(file: impl AsFd, name: &str, kind: Kind) -> io::Result<()> {
+pub(super) fn attach(file: impl AsFd, name: &str, kind: TunKind) -> io::Result<()> {
     let mut interface = Interface::named(name)?;
     let kind = match kind {
-        Kind::Tun => 1,
-        Kind::Tap => 2,
+        TunKind::Tun => 1,
+        TunKind::Tap => 2,
     };
     interface.value.0[..2].copy_from_slice(&(FLAGS | kind).to_ne_bytes());
     // SAFETY: TUNSETIFF reads and writes a `struct ifreq`, at most 40 octets: `Interface` has as

@@ -7,7 +7,7 @@ use stackwright_wire::check::Internet;
 use stackwright_wire::{Block as _, Message, Pool, count_copied};
 
 use super::checksum::{self, IN_TCP, IN_UDP, IPV6, TCP, UDP, pseudo_header};
-use super::offload::{self, Offload, Segments};
+use super::offload::{self, Offload, SegmentKind};
 use super::super_packet::{Layout, SuperPacket};
 
 /// Flags of TCP (RFC 9293 §3.1, RFC 3168 §6.1.2).
@@ -49,7 +49,7 @@ impl<O: DerefMut<Target = [u8]>> SuperPacket<O> {
         let payload = &payload[span.clone()];
 
         let (offset, protocol) =
-            if layout.kind == Segments::Udp { (IN_UDP, UDP) } else { (IN_TCP, TCP) };
+            if layout.kind == SegmentKind::Udp { (IN_UDP, UDP) } else { (IN_TCP, TCP) };
         let complete = alone && checks == Checks::Complete;
         let offload = Offload {
             checksum: (!complete).then_some((layout.transport, offset)),
@@ -117,7 +117,7 @@ fn network_header(packet: &mut [u8], start: usize, first: usize, payload: usize)
 
 /// Writes numbers and flags as the sender would have written them into these segments.
 fn transport_header(header: &mut [u8], layout: Layout, span: &Range<usize>, last: bool) {
-    if layout.kind == Segments::Udp {
+    if layout.kind == SegmentKind::Udp {
         let length = (8 + span.len()) as u16;
         header[4..6].copy_from_slice(&length.to_be_bytes());
         return;

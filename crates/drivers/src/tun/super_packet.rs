@@ -5,7 +5,7 @@ use std::ops::{DerefMut, Range};
 use stackwright_wire::check::Internet;
 
 use super::checksum::{self, IPV4, IPV6};
-use super::offload::{Offload, Segments};
+use super::offload::{Offload, SegmentKind};
 
 /// Octets of the longest packet, an IPv6 one.
 pub const LONGEST: usize = IPV6 + 65_535;
@@ -23,7 +23,7 @@ pub struct SuperPacket<O> {
 /// How a super-packet becomes segments. Offsets are from the first octet of the frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
-    pub(super) kind: Segments,
+    pub(super) kind: SegmentKind,
     /// Where the IP header begins.
     pub(super) network: u16,
     /// Where the transport header begins.
@@ -110,7 +110,13 @@ impl<O: DerefMut<Target = [u8]>> SuperPacket<O> {
 impl Layout {
     /// Finds the segments of a super-packet. The length of its headers is asked of themselves: the
     /// device only hints.
-    fn find(octets: &[u8], link: usize, kind: Segments, size: u16, transport: u16) -> Option<Self> {
+    fn find(
+        octets: &[u8],
+        link: usize,
+        kind: SegmentKind,
+        size: u16,
+        transport: u16,
+    ) -> Option<Self> {
         let network = u16::try_from(link).ok()?;
         let version = octets[link] >> 4;
         let start = usize::from(transport);
@@ -121,10 +127,10 @@ impl Layout {
             _ => network_header >= IPV6,
         };
         let (length, least, fits) = match kind {
-            Segments::Udp => (8, 8, true),
+            SegmentKind::Udp => (8, 8, true),
             _ => {
                 let length = u16::from(octets.get(start + 12)? >> 4) * 4;
-                (length, 20, (kind == Segments::Tcp4) == (version == 4))
+                (length, 20, (kind == SegmentKind::Tcp4) == (version == 4))
             }
         };
         let headers = transport.checked_add(length)?;

@@ -66,9 +66,9 @@ impl Given {
         let at = network + usize::from(offset);
         packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
         let kind = match (is_tcp, is_v4) {
-            (true, true) => Segments::Tcp4,
-            (true, false) => Segments::Tcp6,
-            (false, _) => Segments::Udp,
+            (true, true) => SegmentKind::Tcp4,
+            (true, false) => SegmentKind::Tcp6,
+            (false, _) => SegmentKind::Udp,
         };
         let split = Some((kind, size as u16, headers as u16));
         let checksum = Some(((link + network) as u16, offset));
@@ -196,7 +196,7 @@ fn a_packet_without_its_number_is_merged_where_that_means_nothing() {
         let mut rng = Rng::with_seed(4);
         let given = loop {
             let given = Given::draw(&mut rng, 3);
-            let is_tcp4 = matches!(given.offload.split, Some((Segments::Tcp4, ..)));
+            let is_tcp4 = matches!(given.offload.split, Some((SegmentKind::Tcp4, ..)));
             if is_tcp4 && given.frames(Checks::Offered).len() == 3 {
                 break given;
             }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use stackwright_contract::Outlet;
 use stackwright_contract::services::{Credit, FramesIndication, FramesRequest};
 use stackwright_drivers::Driver;
-use stackwright_drivers::packet::{Packet, address};
+use stackwright_drivers::packet::{PacketSocket, address};
 use stackwright_wire::{BufferTree, Message as _, Pool};
 
 use crate::namespace::{ip, rootless};
@@ -24,7 +24,7 @@ struct Told {
     longest: u32,
 }
 
-impl Outlet<Packet<M>> for Told {
+impl Outlet<PacketSocket<M>> for Told {
     fn indicate(&mut self, told: FramesIndication<M>) {
         match told {
             FramesIndication::Delivered { batch, .. } => {
@@ -43,7 +43,7 @@ impl Outlet<Packet<M>> for Told {
 
 struct Interface {
     driver: Driver,
-    packet: Packet<M>,
+    packet: PacketSocket<M>,
     told: Told,
 }
 
@@ -51,7 +51,7 @@ impl Interface {
     fn open(name: &str) -> Self {
         let driver = Driver::new(1).unwrap();
         let (registry, pool) = (driver.registry(), Arc::new(Pool::new(66_000, 8)));
-        let packet = Packet::open(name, &registry, 0, pool).unwrap();
+        let packet = PacketSocket::open(name, &registry, 0, pool).unwrap();
         let mut interface = Interface { driver, packet, told: Told::default() };
         interface.turn();
         let credit = Credit { octets: 1 << 20, messages: 1000 };

@@ -20,7 +20,7 @@ use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket}
 use stackwright_compose::Beside;
 use stackwright_contract::services::{Batch, Credit, FramesIndication, FramesRequest};
 use stackwright_contract::{Either, Outlet};
-use stackwright_drivers::tun::{Kind, Options, Tun, complete_ipv4};
+use stackwright_drivers::tun::{Tun, TunKind, TunOptions, complete_ipv4};
 use stackwright_drivers::{Driver, Registry};
 use stackwright_wire::{BufferTree, Message as _, Pool};
 
@@ -119,7 +119,7 @@ fn relay(driver: &mut Driver, devices: [Tun<M>; 2], done: &AtomicBool) -> (Relay
 fn end<T: Send + 'static>(
     end: usize,
     registry: Arc<Registry>,
-    options: Options,
+    options: TunOptions,
     ready: Arc<Barrier>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> (Receiver<Tun<M>>, JoinHandle<T>) {
@@ -140,7 +140,7 @@ fn end<T: Send + 'static>(
 /// Lets both ends work, with a relay between them. Returns what they come to, and what the relay
 /// saw.
 fn between<T: Send + 'static>(
-    options: Options,
+    options: TunOptions,
     work: [Box<dyn FnOnce() -> T + Send>; 2],
 ) -> ([T; 2], Relay) {
     let mut driver = Driver::new(1).unwrap();
@@ -202,7 +202,7 @@ fn exchange(mut stream: TcpStream, seed: u64, octets: usize) -> [u64; 2] {
 }
 
 /// Passes so many octets of TCP each way.
-fn tcp(options: Options, octets: usize) -> Relay {
+fn tcp(options: TunOptions, octets: usize) -> Relay {
     let listens = move || {
         let listener = TcpListener::bind((host(0), 7)).unwrap();
         exchange(listener.accept().unwrap().0, 1, octets)
@@ -227,7 +227,7 @@ fn tcp(options: Options, octets: usize) -> Relay {
 #[test]
 fn frames_pass_between_two_kernels() {
     rootless("tun::frames_pass_between_two_kernels", || {
-        let options = Options { super_packets: false, ..Options::default() };
+        let options = TunOptions { super_packets: false, ..TunOptions::default() };
         let relay = tcp(options, frames() * 1448);
         println!("{:?} frames of at most {} octets", relay.frames, relay.longest);
         assert!(relay.frames.iter().all(|passed| *passed >= frames()), "{:?}", relay.frames);
@@ -238,7 +238,7 @@ fn frames_pass_between_two_kernels() {
 #[test]
 fn super_packets_pass_between_two_kernels() {
     rootless("tun::super_packets_pass_between_two_kernels", || {
-        let relay = tcp(Options::default(), frames() * 1448);
+        let relay = tcp(TunOptions::default(), frames() * 1448);
         println!("{:?} frames of at most {} octets", relay.frames, relay.longest);
         assert!(relay.longest > 30_000, "{}", relay.longest);
     });
@@ -302,7 +302,7 @@ fn datagrams_pass_between_two_kernels() {
             }
         };
         let ([[sent, received], others], relay) =
-            between(Options::default(), [Box::new(work(0)), Box::new(work(1))]);
+            between(TunOptions::default(), [Box::new(work(0)), Box::new(work(1))]);
         assert_eq!(others, [received, sent]);
         println!("{:?} frames of at most {} octets", relay.frames, relay.longest);
         assert!(relay.frames.iter().all(|passed| *passed >= wanted));
@@ -344,10 +344,10 @@ struct Alone {
 }
 
 impl Alone {
-    fn open(name: &str, kind: Kind) -> io::Result<Self> {
+    fn open(name: &str, kind: TunKind) -> io::Result<Self> {
         let driver = Driver::new(1)?;
         let (registry, pool) = (driver.registry(), Arc::new(Pool::new(4096, 8)));
-        let options = Options { kind, ..Options::default() };
+        let options = TunOptions { kind, ..TunOptions::default() };
         let tun = Tun::open_with(name, options, &registry, 0, pool)?;
         let mut alone = Alone { driver, tun, told: Told::default() };
         alone.turn();
@@ -403,7 +403,7 @@ fn answer(packet: &[u8]) -> Vec<u8> {
 #[test]
 fn a_wrong_check_is_noticed_and_one_that_is_begun_is_completed() {
     rootless("tun::a_wrong_check_is_noticed_and_one_that_is_begun_is_completed", || {
-        let mut alone = Alone::open("sw0", Kind::Tun).unwrap();
+        let mut alone = Alone::open("sw0", TunKind::Tun).unwrap();
         ip("addr add 10.77.0.1/24 dev sw0");
         ip("link set sw0 mtu 1400 up");
         let here = UdpSocket::bind("10.77.0.1:9").unwrap();
@@ -430,7 +430,7 @@ fn a_wrong_check_is_noticed_and_one_that_is_begun_is_completed() {
 #[test]
 fn frames_of_a_tap_device_are_those_of_ethernet() {
     rootless("tun::frames_of_a_tap_device_are_those_of_ethernet", || {
-        let mut alone = Alone::open("sw1", Kind::Tap).unwrap();
+        let mut alone = Alone::open("sw1", TunKind::Tap).unwrap();
         assert_eq!(alone.told.longest, 1514);
         ip("addr add 10.77.0.1/24 dev sw1");
         ip("link set sw1 up");
@@ -452,7 +452,7 @@ fn frames_of_a_tap_device_are_those_of_ethernet() {
 #[test]
 fn another_mtu_and_the_end_are_told() {
     rootless("tun::another_mtu_and_the_end_are_told", || {
-        let mut alone = Alone::open("sw0", Kind::Tun).unwrap();
+        let mut alone = Alone::open("sw0", TunKind::Tun).unwrap();
         ip("link set sw0 mtu 1280");
         let since = Instant::now();
         while alone.told.longest != 1280 {
@@ -486,9 +486,9 @@ fn a_users_device_needs_no_right() {
             $1/test --exact tun::a_users_device_needs_no_right --nocapture";
     if env::var_os(USER).is_some() {
         assert!(!rustix::process::geteuid().is_root());
-        let alone = Alone::open("own0", Kind::Tun).expect("it is this user's");
+        let alone = Alone::open("own0", TunKind::Tun).expect("it is this user's");
         assert_eq!(alone.told.longest, 1280);
-        let other = Alone::open("other0", Kind::Tun).map(drop).unwrap_err();
+        let other = Alone::open("other0", TunKind::Tun).map(drop).unwrap_err();
         assert_eq!(other.kind(), io::ErrorKind::PermissionDenied);
         return;
     }

@@ -6,7 +6,7 @@
 //! | [`Crc32c`] | new formats | RFC 9260 appendix A |
 //! | [`Cxor`] | specifications that demand it | XTP 3.6 |
 //! | [`Internet`] | specifications that demand it | RFC 1071; XTP, XSTP |
-//! | [`Offered`] | the same, where the layer below may compute it | TCP |
+//! | [`OfferedCheck`] | the same, where the layer below may compute it | TCP |
 
 mod absent;
 mod covered;
@@ -19,4 +19,4 @@ pub use absent::Absent;
 pub use crc32c::Crc32c;
 pub use cxor::Cxor;
 pub use internet::Internet;
-pub use offered::Offered;
+pub use offered::OfferedCheck;

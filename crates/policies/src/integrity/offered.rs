@@ -16,18 +16,18 @@ use super::covered::LOOKS_AT;
 /// are never read.
 ///
 /// ```
-/// use stackwright_policies::integrity::Offered;
+/// use stackwright_policies::integrity::OfferedCheck;
 /// use stackwright_transport::slots::{CheckAt, Integrity};
 /// use stackwright_wire::SingleBuffer;
 /// let mut header = [0; 20];
 /// let at = CheckAt { plus: 0x1234, offered: true, ..CheckAt::new(16, 0..20) };
-/// Offered.seal(&mut header, None::<&SingleBuffer>, Some(at));
+/// OfferedCheck.seal(&mut header, None::<&SingleBuffer>, Some(at));
 /// assert_eq!(header[16..18], [0x12, 0x34]);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Offered;
+pub struct OfferedCheck;
 
-impl<M: Message> Integrity<M> for Offered {
+impl<M: Message> Integrity<M> for OfferedCheck {
     fn verify(&self, packet: &M, at: Option<CheckAt>) -> Result<(), Dropped> {
         if at.as_ref().is_some_and(|at| at.offered) {
             return Ok(());
@@ -50,7 +50,7 @@ impl<M: Message> Integrity<M> for Offered {
 }
 
 component! {
-    Offered: "integrity by the Internet check, offered below",
+    OfferedCheck: "integrity by the Internet check, offered below",
     "drops what was altered, unless the layer below does",
     needs: Property::CHECK_FIELD, gives: Property::CHECKS,
 }
@@ -67,7 +67,7 @@ mod tests {
         for offered in [false, true] {
             let at = || Some(CheckAt { plus: 0xfedc, offered, ..CheckAt::new(2, 0..9) });
             let mut packet = *b"ab\0\0cdodd";
-            Offered.seal(&mut packet[..6], Some(&body), at());
+            OfferedCheck.seal(&mut packet[..6], Some(&body), at());
             if offered {
                 assert_eq!(packet[2..4], [0xfe, 0xdc]);
                 // The layer below puts the check of all octets there, the sum included.
@@ -79,7 +79,7 @@ mod tests {
             sum.add(&packet);
             assert_eq!(sum.value(), 0);
             let verified =
-                |packet: &[u8]| Offered.verify(&SingleBuffer::with_headroom(0, packet), at());
+                |packet: &[u8]| OfferedCheck.verify(&SingleBuffer::with_headroom(0, packet), at());
             assert_eq!(verified(&packet), Ok(()));
             packet[8] ^= 1;
             assert_eq!(verified(&packet).is_ok(), offered);

@@ -2,7 +2,7 @@
 //! nothing with the code.
 
 use proptest::prelude::*;
-use stackwright_drivers::tun::Segments as Kind;
+use stackwright_drivers::tun::SegmentKind as Kind;
 use stackwright_simulator::LinkPacket as _;
 
 use super::{Checks, LENGTH, Offload, Protocol, Segment, SuperPacket};

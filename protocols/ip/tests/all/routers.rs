@@ -2,7 +2,7 @@
 
 use stackwright_contract::services::{Ecn, MessageProperties};
 use stackwright_contract::{PathLimits, Trouble};
-use stackwright_ip::{Config, Interface};
+use stackwright_ip::{Config, IpInterface};
 use stackwright_wire::check::Internet;
 use stackwright_wire::internet::pseudo_header;
 
@@ -11,7 +11,7 @@ use crate::packets::packet;
 
 fn router_config() -> Config {
     let interface =
-        |four: &str, six: &str| Interface { addresses: vec![(ip(four), 24), (ip(six), 64)] };
+        |four: &str, six: &str| IpInterface { addresses: vec![(ip(four), 24), (ip(six), 64)] };
     let interfaces =
         vec![interface("10.0.0.1", "2001:db8::1"), interface("10.0.1.1", "2001:db8:1::1")];
     Config { forwards: true, ..Config::new(interfaces) }

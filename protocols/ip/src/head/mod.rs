@@ -1,11 +1,12 @@
 //! What a packet's header says, whatever its version; and the header of what an association sends.
 
+pub(crate) mod v4;
+pub(crate) mod v6;
+
 use core::net::IpAddr;
 
 use stackwright_wire::Message;
 use stackwright_wire::internet::Extensions;
-
-use crate::{v4, v6};
 
 /// ICMP, of either version.
 pub(crate) const ICMP: u8 = 1;
@@ -15,6 +16,9 @@ pub(crate) const UDP: u8 = 17;
 
 /// Octets of the longest header that this host writes: IPv6 with a fragment header.
 pub(crate) const HEADER_MOST: usize = v6::LENGTH + v6::FRAGMENT;
+
+/// Free octets before packets that are copied, for the headers of links.
+pub(crate) const HEADROOM: usize = 64;
 
 /// The octets of the longest packet of IPv4, and of the longest payload of IPv6 (no jumbograms).
 pub(crate) const PACKET_MOST: usize = 65_535;
