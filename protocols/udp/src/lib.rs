@@ -112,7 +112,7 @@ impl<M: Message> Hooks for UdpPorts<M> {
     type Header = UdpFront;
     type Key = PortPair;
     type PassiveKey = u16;
-    type UdpAssociation = UdpAssociation;
+    type Association = UdpAssociation;
     type Timer = ();
 
     const FACTS: Facts = Facts {

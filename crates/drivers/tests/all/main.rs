@@ -1,6 +1,7 @@
 //! All tests of the crate, in one binary: a module for each subject.
 
 mod air;
+mod device;
 mod files;
 mod ip;
 mod line;
