@@ -34,8 +34,8 @@ pub(crate) fn check(head: &Head, message: &impl Message) -> u16 {
     check.value()
 }
 
-/// Returns whether an ICMP message of this type is an error, or a redirect: about those, no error is
-/// sent.
+/// Returns whether an ICMP message of this type is an error, or a redirect: about those, no error
+/// is sent.
 pub(crate) fn is_error(head: &Head, icmp_type: u8) -> bool {
     match head.protocol {
         ICMP6 => icmp_type < 128 || icmp_type == 137,

@@ -14,7 +14,7 @@
 //! | `hops.rs` | associations below: next hops, and what arrives on a link |
 //! | `credit.rs` | what waits for credit, and credit that is given back |
 //! | `receive.rs`, `send.rs` | up, and down |
-//! | `forward.rs`, `super_packets.rs` | packets for others, also those that a kernel did not segment |
+//! | `forward.rs`, `super_packets.rs` | packets for others; those that a kernel did not segment |
 //! | `reassembly.rs`, `fragments.rs` | fragments that arrive, and that leave |
 //! | `icmp.rs`, `errors.rs` | ICMP messages that arrive, and errors that leave |
 //! | `path_mtu.rs` | the path MTU to peers |

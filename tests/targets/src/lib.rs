@@ -21,6 +21,7 @@ mod descriptions;
 mod endpoints;
 mod forms;
 mod headers;
+mod ip;
 mod jpeg;
 mod kiss;
 mod listed;
@@ -54,6 +55,7 @@ pub use commands::commands;
 pub use descriptions::descriptions;
 pub use forms::forms;
 pub use headers::headers;
+pub use ip::ip;
 pub use jpeg::jpeg;
 pub use kiss::kiss;
 pub use listed::listed;
@@ -90,6 +92,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "client", run: client },
     Target { name: "descriptions", run: descriptions },
     Target { name: "captures", run: captures },
+    Target { name: "ip", run: ip },
     Target { name: "jpeg", run: jpeg },
     Target { name: "kiss", run: kiss },
     Target { name: "artp_headers", run: artp_headers },

@@ -161,3 +161,8 @@ fn endpoints_of_xtp_hold_nothing_when_all_have_closed() {
 fn a_group_of_xtp_holds_nothing_when_all_have_closed() {
     check("xtp_group", 1000);
 }
+
+#[test]
+fn a_router_sends_packets_that_its_link_takes_whatever_arrives() {
+    check("ip", 5000);
+}
