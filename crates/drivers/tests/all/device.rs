@@ -12,7 +12,7 @@ use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket}
 use stackwright_contract::Outlet;
 use stackwright_contract::services::{Credit, FramesIndication, FramesRequest};
 use stackwright_drivers::Driver;
-use stackwright_drivers::tun::{Kind, Options, Tun, complete_ipv4};
+use stackwright_drivers::tun::{Tun, TunKind, TunOptions, complete_ipv4};
 use stackwright_wire::{BufferTree, Message as _, Pool};
 
 use crate::namespace::{ip, rootless};
@@ -56,10 +56,10 @@ struct Alone {
 }
 
 impl Alone {
-    fn open(name: &str, kind: Kind) -> io::Result<Self> {
+    fn open(name: &str, kind: TunKind) -> io::Result<Self> {
         let driver = Driver::new(1)?;
         let (registry, pool) = (driver.registry(), Arc::new(Pool::new(4096, 8)));
-        let options = Options { kind, ..Options::default() };
+        let options = TunOptions { kind, ..TunOptions::default() };
         let tun = Tun::open_with(name, options, &registry, 0, pool)?;
         let mut alone = Alone { driver, tun, told: Told::default() };
         alone.turn();
@@ -115,7 +115,7 @@ fn answer(packet: &[u8]) -> Vec<u8> {
 #[test]
 fn a_wrong_check_is_noticed_and_one_that_is_begun_is_completed() {
     rootless("device::a_wrong_check_is_noticed_and_one_that_is_begun_is_completed", || {
-        let mut alone = Alone::open("sw0", Kind::Tun).unwrap();
+        let mut alone = Alone::open("sw0", TunKind::Tun).unwrap();
         ip("addr add 10.77.0.1/24 dev sw0");
         ip("link set sw0 mtu 1400 up");
         let here = UdpSocket::bind("10.77.0.1:9").unwrap();
@@ -142,7 +142,7 @@ fn a_wrong_check_is_noticed_and_one_that_is_begun_is_completed() {
 #[test]
 fn frames_of_a_tap_device_are_those_of_ethernet() {
     rootless("device::frames_of_a_tap_device_are_those_of_ethernet", || {
-        let mut alone = Alone::open("sw1", Kind::Tap).unwrap();
+        let mut alone = Alone::open("sw1", TunKind::Tap).unwrap();
         assert_eq!(alone.told.longest, 1514);
         ip("addr add 10.77.0.1/24 dev sw1");
         ip("link set sw1 up");
@@ -164,7 +164,7 @@ fn frames_of_a_tap_device_are_those_of_ethernet() {
 #[test]
 fn another_mtu_and_the_end_are_told() {
     rootless("device::another_mtu_and_the_end_are_told", || {
-        let mut alone = Alone::open("sw0", Kind::Tun).unwrap();
+        let mut alone = Alone::open("sw0", TunKind::Tun).unwrap();
         ip("link set sw0 mtu 1280");
         let since = Instant::now();
         while alone.told.longest != 1280 {
@@ -198,9 +198,9 @@ fn a_users_device_needs_no_right() {
             $1/test --exact device::a_users_device_needs_no_right --nocapture";
     if env::var_os(USER).is_some() {
         assert!(!rustix::process::geteuid().is_root());
-        let alone = Alone::open("own0", Kind::Tun).expect("it is this user's");
+        let alone = Alone::open("own0", TunKind::Tun).expect("it is this user's");
         assert_eq!(alone.told.longest, 1280);
-        let other = Alone::open("other0", Kind::Tun).map(drop).unwrap_err();
+        let other = Alone::open("other0", TunKind::Tun).map(drop).unwrap_err();
         assert_eq!(other.kind(), io::ErrorKind::PermissionDenied);
         return;
     }

@@ -18,7 +18,7 @@ use nix::sys::socket::sockopt::{UdpGroSegment, UdpGsoSegment};
 use stackwright_compose::Beside;
 use stackwright_contract::services::{Batch, Credit, FramesIndication, FramesRequest};
 use stackwright_contract::{Either, Outlet};
-use stackwright_drivers::tun::{TunOptions, Tun};
+use stackwright_drivers::tun::{Tun, TunOptions};
 use stackwright_drivers::{Driver, Registry};
 use stackwright_wire::{BufferTree, Pool};
 
