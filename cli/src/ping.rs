@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, value_parser};
 use serde_json::json;
 use stackwright::contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended,
@@ -42,10 +42,22 @@ pub(crate) struct Ping {
     #[arg(long, value_name = "DEVICE=ADDR/LENGTH")]
     pub(crate) inet: Inet,
     /// How many times to ask.
-    #[arg(long, short, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(
+        long,
+        short,
+        value_name = "N",
+        default_value_t = 4,
+        value_parser = value_parser!(u16).range(1..)
+    )]
     pub(crate) count: u16,
     /// How many octets to ask for an echo of.
-    #[arg(long, short, value_name = "OCTETS", default_value_t = 56, value_parser = clap::value_parser!(u16).range(..=65_507))]
+    #[arg(
+        long,
+        short,
+        value_name = "OCTETS",
+        default_value_t = 56,
+        value_parser = value_parser!(u16).range(..=65_507)
+    )]
     pub(crate) size: u16,
     /// How long to wait between two questions.
     #[arg(long, short, value_name = "TIME", default_value = "1s", value_parser = patience)]
@@ -189,7 +201,10 @@ impl<'a> Asked<'a> {
             let took = took.as_secs_f64();
             say!(
                 "{}",
-                json!({ "event": "answer", "host": self.host.to_string(), "number": number, "octets": octets, "seconds": took })
+                json!({
+                    "event": "answer", "host": self.host.to_string(), "number": number,
+                    "octets": octets, "seconds": took,
+                })
             );
         } else {
             say!("{octets} octets from {}: number {number}, {}", self.host, short(took));
@@ -221,11 +236,14 @@ impl<'a> Asked<'a> {
             let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
             say!(
                 "{}",
-                json!({ "event": "done", "sent": sent, "received": received, "least": seconds(least), "median": seconds(median), "most": seconds(most) })
+                json!({
+                    "event": "done", "sent": sent, "received": received, "least": seconds(least),
+                    "median": seconds(median), "most": seconds(most),
+                })
             );
         } else if let (Some(least), Some(median), Some(most)) = (least, median, most) {
             say!(
-                "{received} of {sent} answered; round trip {} at least, {} in the middle, {} at most",
+                "{received} of {sent} answered; round trip {} at least, {} median, {} at most",
                 short(least),
                 short(median),
                 short(most)

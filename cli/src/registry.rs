@@ -454,8 +454,8 @@ fn make_tun(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let tun = Tun::<Message>::open(device, &setting.driver.registry(), lane, setting.pool.clone());
     tun.map(Part::boxed).map_err(|why| {
         let made = format!(
-            "the device `{device}` cannot be opened: {why}. As root, once: ip tuntap add dev {device} \
-             mode tun user $USER"
+            "the device `{device}` cannot be opened: {why}. As root, once: \
+             ip tuntap add dev {device} mode tun user $USER"
         );
         table.flaw("device", made)
     })

@@ -110,7 +110,7 @@ impl Direction {
         self.under_way.push(Reverse(UnderWay { arrival, order: self.order, sent }));
     }
 
-    /// Writes what has arrived, as much as is one's turn; neighbours of one super-packet leave together.
+    /// Writes what has arrived, as much as is one's turn; neighbours of one super-packet together.
     /// Tells whether there was any.
     pub(super) fn deliver(&mut self, now: Instant, to: &Device) -> bool {
         let mut any = false;

@@ -359,7 +359,7 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// Ends an association, and tells the layer above; of one that it does not know to have arrived,
+    /// Ends an association, and tells the layer above; of one that it was not told to have arrived,
     /// the name waits again for another.
     #[cold]
     pub(super) fn end(&mut self, name: Handle, why: Ended, out: &mut impl Outlet<Self>) {

@@ -94,7 +94,7 @@ impl Transport {
     }
 }
 
-/// Returns where the IP header of a frame begins, if it has one: at the front, or behind an Ethernet
+/// Returns where the IP header of a frame begins, if it has one: in front, or behind an Ethernet
 /// header of `link` octets and at most one tag of a VLAN (IEEE 802.1Q §9.3).
 pub(super) fn network(front: &[u8], link: usize) -> Option<usize> {
     if link == 0 {

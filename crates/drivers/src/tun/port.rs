@@ -200,7 +200,7 @@ impl<M: Message, K: DeviceKind> DevicePort<M, K> {
         Ok(batch)
     }
 
-    /// Verifies a frame, as far as it is IP. Returns what it is split into; `None`: it stays as it is.
+    /// Verifies a frame, as far as it is IP. Returns what it is split into; `None`: it stays whole.
     fn examine(
         &self,
         offload: Offload,

@@ -182,7 +182,7 @@ impl<H: Host> Associations<H> {
             // What came looked like an opening, and was none.
             return at.end(Ended::Unreachable);
         }
-        // Where nothing else is agreed, a peer's association is open when its first packet was read.
+        // Where nothing else is agreed, a peer's association is open with its first packet.
         let is_open = phase == Phase::Open || H::OPENS_AT_FIRST && session.half_open;
         if session.half_open && session.engine.stranger_heard().is_none() {
             session.half_open = false;

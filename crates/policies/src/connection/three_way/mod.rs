@@ -113,7 +113,7 @@ pub enum ThreeWayStage {
 
 /// The signals of its own.
 impl ThreeWay {
-    /// The peer acknowledges a SYN that this side did not send: it is told so (RFC 9293 §3.10.7.3).
+    /// The peer acknowledges a SYN that this side did not send: it is told (RFC 9293 §3.10.7.3).
     pub const STRANGE: Signals = Signals::own(0);
 
     /// Creates the policy. The first answer is waited for `every` nanoseconds.
