@@ -1,5 +1,5 @@
 //! A pair of queues in place of a network device: the stack has one end as
-//! [`Frames`](stackwright_contract::services::Frames), the program the other.
+//! [`Frames`], the program the other.
 //!
 //! ```text
 //!   the program          Queues                          QueuePort            the stack

@@ -4,7 +4,7 @@
 use alloc::vec;
 use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 
 use siphasher::sip::SipHasher13;
 use stackwright_base::{Arrival, Below, EphemeralPorts, Origin, Unexpected};
@@ -232,6 +232,13 @@ impl<M: Message> Host for TcpHost<M> {
             port => Some(port).filter(|port| !is_taken(below, port)),
         };
         Ok((below, port.ok_or(Ended::Unavailable)?))
+    }
+
+    /// A segment of no connection is reset, and a late FIN acknowledged, on a host that only opens
+    /// connections, too.
+    fn hears() -> Option<Participant> {
+        let host = Ipv6Addr::UNSPECIFIED.into();
+        Some(Address::InternetProtocol { host, protocol: PROTOCOL }.into())
     }
 
     fn listens_at(port: &u16, below: Participant) -> Participant {

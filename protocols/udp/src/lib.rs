@@ -20,7 +20,7 @@ pub use described::described;
 pub use header::{PROTOCOL, UdpFront};
 
 use core::marker::PhantomData;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 
 use stackwright_base::features::Needs;
 use stackwright_base::{
@@ -182,6 +182,11 @@ impl<M: Message> Hooks for UdpPorts<M> {
             port => Some(port).filter(|port| !is_taken(below, port)),
         };
         Ok((below, port.ok_or(Ended::Unavailable)?))
+    }
+
+    fn hears() -> Option<Participant> {
+        let host = Ipv6Addr::UNSPECIFIED.into();
+        Some(Address::InternetProtocol { host, protocol: PROTOCOL }.into())
     }
 
     fn listens_at(port: &u16, below: Participant) -> Participant {

@@ -119,6 +119,12 @@ pub trait Hooks: Sized + 'static {
         Ok((local, Self::PassiveKey::default()))
     }
 
+    /// Returns where strangers are heard below from the first association or listener on, though
+    /// nobody above listens there: what they send is [refused](Hooks::refuse). By default nowhere.
+    fn hears() -> Option<Participant> {
+        None
+    }
+
     /// Returns the address of a listener as the layer above names it, from that below. By default
     /// it is the same.
     fn listens_at(_key: &Self::PassiveKey, below: Participant) -> Participant {

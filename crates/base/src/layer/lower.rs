@@ -29,6 +29,8 @@ pub(super) struct Listener<K> {
     /// The address at which it listens.
     pub(super) local: Option<Participant>,
     pub(super) enabled: Vec<K>,
+    /// Whether it stays without any: strangers are heard there.
+    stays: bool,
     /// How many names wait above. Each arrival may be a new peer below.
     pub(super) wanted: usize,
 }
@@ -160,7 +162,7 @@ impl<H: Hooks> Lowers<H> {
     }
 
     pub(super) fn listener(&mut self, name: Handle) -> Option<&mut Listener<H::PassiveKey>> {
-        self.names.listener_mut(name).filter(|listener| !listener.enabled.is_empty())
+        self.names.listener_mut(name).filter(|listener| listener.is_used())
     }
 
     /// Returns the listener at `asked`, for the enable object of `key` too; it is requested if
@@ -173,7 +175,7 @@ impl<H: Hooks> Lowers<H> {
     ) -> Handle {
         // A request for any port asks for a port of its own.
         let any = asked.internet().is_some_and(|address| address.port() == 0);
-        let listens = |at: &Listener<H::PassiveKey>| at.asked == asked && !at.enabled.is_empty();
+        let listens = |at: &Listener<H::PassiveKey>| at.asked == asked && at.is_used();
         let there = self.names.listeners().find(|(_, at)| !any && listens(at));
         if let Some((name, _)) = there
             && let Some(listener) = self.listener(name)
@@ -183,8 +185,24 @@ impl<H: Hooks> Lowers<H> {
             }
             return name;
         }
-        let listener = Listener { asked, local: None, enabled: Vec::from([key]), wanted: 0 };
-        let name = self.names.listen(listener);
+        self.request_listener(asked, Vec::from([key]), false, out)
+    }
+
+    /// Hears strangers at `asked` from now on.
+    #[cold]
+    pub(super) fn hear(&mut self, asked: Participant, out: &mut impl Outlet<Layer<H>>) {
+        let name = self.request_listener(asked, Vec::new(), true, out);
+        self.await_below(name, out);
+    }
+
+    fn request_listener(
+        &mut self,
+        asked: Participant,
+        enabled: Vec<H::PassiveKey>,
+        stays: bool,
+        out: &mut impl Outlet<Layer<H>>,
+    ) -> Handle {
+        let name = self.names.listen(Listener { asked, local: None, enabled, stays, wanted: 0 });
         out.request(AssociationRequest::Listen { listener: name, local: asked });
         name
     }
@@ -211,7 +229,7 @@ impl<H: Hooks> Lowers<H> {
         let name = *name;
         let Some(listener) = self.listener(name) else { return };
         listener.enabled.retain(|enabled| enabled != key);
-        if listener.enabled.is_empty() {
+        if !listener.is_used() {
             out.request(AssociationRequest::Close { name });
         }
     }
@@ -412,6 +430,12 @@ impl<H: Hooks> Lowers<H> {
         }
         self.say_finish(name, out);
         self.look_whether_used(name);
+    }
+}
+
+impl<K> Listener<K> {
+    fn is_used(&self) -> bool {
+        self.stays || !self.enabled.is_empty()
     }
 }
 

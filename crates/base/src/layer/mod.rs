@@ -58,6 +58,8 @@ pub struct Layer<H: Hooks> {
     strangers: VecDeque<(Handle, Instant)>,
     /// The names that asked to be called when the batch is done.
     due: Turns,
+    /// Whether strangers are heard, where they are to be.
+    hears: bool,
     /// The associations below for whose credit the first of those that wait has its turn.
     woken: Vec<Handle>,
 }
@@ -158,6 +160,7 @@ impl<H: Hooks> Layer<H> {
             strangers: VecDeque::new(),
             due: Turns::default(),
             woken: Vec::new(),
+            hears: false,
         }
     }
 

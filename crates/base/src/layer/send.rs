@@ -29,6 +29,7 @@ impl<H: Hooks> Layer<H> {
         credit: Credit,
         out: &mut impl Outlet<Self>,
     ) {
+        self.hear(out);
         if Self::SELECTION.opening == Opening::Absent {
             return Self::refuse(cx, name, Ended::Unavailable, "open: `opening` is Absent", out);
         }
@@ -66,6 +67,15 @@ impl<H: Hooks> Layer<H> {
         // If the association below is open already, this one can send.
         if self.lowers.association(lower).is_some_and(|below| below.local.is_some()) {
             self.opens(cx, name, out);
+        }
+    }
+
+    /// Hears strangers, where the protocol does, from the first time on.
+    fn hear(&mut self, out: &mut impl Outlet<Self>) {
+        if let Some(at) = H::hears()
+            && !core::mem::replace(&mut self.hears, true)
+        {
+            self.lowers.hear(at, out);
         }
     }
 
@@ -165,6 +175,7 @@ impl<H: Hooks> Layer<H> {
                 out,
             );
         }
+        self.hear(out);
         let Layer { hooks, lowers, .. } = self;
         let (local, key) = match hooks.listen(cx, local, |at, key| lowers.is_taken(at, key)) {
             Ok(place) => place,

@@ -86,6 +86,12 @@ pub trait Host: Sized + 'static {
         Ok((local, Self::PassiveKey::default()))
     }
 
+    /// Returns where strangers are heard below, though nobody above listens there. By default
+    /// nowhere.
+    fn hears() -> Option<Participant> {
+        None
+    }
+
     /// Returns the address of a listener as the layer above names it, from that below.
     fn listens_at(_key: &Self::PassiveKey, below: Participant) -> Participant {
         below

@@ -230,6 +230,10 @@ impl<H: Host> Hooks for Associations<H> {
         self.host.listen(cx, local, is_taken)
     }
 
+    fn hears() -> Option<Participant> {
+        H::hears()
+    }
+
     fn listens_at(key: &H::PassiveKey, below: Participant) -> Participant {
         H::listens_at(key, below)
     }
