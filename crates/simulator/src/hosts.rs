@@ -1,6 +1,7 @@
 //! Hosts without ports, over datagrams with ports: what an IP layer is to a transport.
 
 use core::marker::PhantomData;
+use core::net::IpAddr;
 
 use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
@@ -10,19 +11,24 @@ use stackwright_contract::{
 use stackwright_wire::Message;
 
 /// Stands over [`SimulatedDatagrams`](crate::SimulatedDatagrams) and names hosts and a protocol, as
-/// IP does: the port below is the protocol's number.
+/// IP does: the port below is the protocol's number. A station has one address here: what listens
+/// at any address is apart, and hears nothing.
 #[derive(Debug)]
 pub struct SimulatedHosts<M> {
+    own: IpAddr,
     protocol: u8,
     message: PhantomData<fn() -> M>,
 }
 
 impl<M> SimulatedHosts<M> {
-    /// Makes those of an IP protocol (6 is TCP).
-    pub const fn new(protocol: u8) -> Self {
-        SimulatedHosts { protocol, message: PhantomData }
+    /// Makes those of an IP protocol (6 is TCP) at a station.
+    pub const fn new(own: IpAddr, protocol: u8) -> Self {
+        SimulatedHosts { own, protocol, message: PhantomData }
     }
 }
+
+/// Ports from here on are no protocols'.
+const ANY: u16 = 256;
 
 fn rename(word: &mut impl Word, name: impl Fn(Address) -> Option<Address>) {
     for participant in word.participants_mut().into_iter().flatten() {
@@ -44,7 +50,11 @@ impl<M: Message> Protocol for SimulatedHosts<M> {
         mut request: DatagramsRequest<M>,
         out: &mut impl Outlet<Self>,
     ) {
+        let own = self.own;
         rename(&mut request, |address| match address {
+            Address::InternetProtocol { host, protocol } if host.is_unspecified() => {
+                Some(Address::Internet { host: own, port: ANY + u16::from(protocol), zone: 0 })
+            }
             Address::InternetProtocol { host, protocol } => {
                 Some(Address::Internet { host, port: protocol.into(), zone: 0 })
             }

@@ -153,8 +153,9 @@ fn wireshark_finds_nothing_wrong() {
             let _server = ours(&served, &device.inet(own));
             assert!(fetched(own, "f") == content, "the same octets");
         }
-        shark.stop();
-        strangers::soon(|| shark.ended().is_some());
+        let number = shark.number().to_string();
+        run(Command::new("kill").args(["-INT", &number])).succeeded();
+        assert!(strangers::soon(|| shark.ended().is_some()), "tshark ends");
         let count = |filter: &str| {
             let mut read = Command::new("tshark");
             read.arg("-nr").arg(&file).args(["-Y", filter]);

@@ -130,7 +130,7 @@ impl Scene {
             let config = Config { tries: 12, ..Config::new([last; 16]) };
             let credit = Credit { octets: 16 << 10, messages: 8 };
             let below = SimulatedDatagrams::new(address, credit);
-            let below = Over::new(SimulatedHosts::new(6), below);
+            let below = Over::new(SimulatedHosts::new(address, 6), below);
             world.add(address, Over::new(layer(config, seed), below), talker)
         });
         let local = SocketAddr::from(([10, 0, 0, 2], PORT)).into();
