@@ -110,7 +110,7 @@ struct OptionHead {
 pub struct LinkType(pub u16);
 
 impl LinkType {
-    /// A header of [`Ethernet`](super::Ethernet).
+    /// A header of [`Ethernet`](crate::internet::Ethernet).
     pub const ETHERNET: LinkType = LinkType(1);
     /// An AX.25 frame, without its check.
     pub const AX25: LinkType = LinkType(3);
