@@ -14,6 +14,55 @@
 //! | `policies.rs` | the policies, set so |
 //! | `described.rs` | how a file describes TCP |
 //! | `syntax.rs` | the syntax of a segment, for programs that display packets |
+//!
+//! # In a test of an application
+//!
+//! Two stations talk TCP in a simulated network that loses every tenth packet; another seed loses
+//! others. What stands above is the application's protocol; here it is one that only listens.
+//!
+//! ```
+//! use std::net::{IpAddr, SocketAddr};
+//!
+//! use stackwright_compose::Over;
+//! use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
+//! use stackwright_contract::{Duration, Handle};
+//! use stackwright_simulator::{Conditions, Heard, SimulatedDatagrams, SimulatedHosts, World};
+//! use stackwright_tcp::{Config, layer};
+//! use stackwright_wire::{BufferTree, Message};
+//!
+//! type M = BufferTree;
+//! let [listener, awaited, opened] = [0, 1, 2].map(|index| Handle { index, generation: 0 });
+//! let [server, client] = [1, 2].map(|last| IpAddr::from([10, 0, 0, last]));
+//! let credit = Credit { octets: 1 << 20, messages: 64 };
+//!
+//! let mut world = World::<M>::new(42);
+//! let delay = Duration::from_millis(20);
+//! let lossy = Conditions { delay, loss: 0.1.into(), ..Conditions::IDEAL };
+//! world.network_mut().set_conditions(lossy);
+//! let [server, client] = [server, client].map(|host| {
+//!     let below = Over::new(SimulatedHosts::new(host, 6), SimulatedDatagrams::new(host, credit));
+//!     world.add(host, Over::new(layer::<M>(Config::new([7; 16]), 1), below), Heard::default())
+//! });
+//! let local = SocketAddr::from(([10, 0, 0, 1], 80)).into();
+//! world.ask(server, StreamsRequest::Listen { listener, local });
+//! world.ask(server, StreamsRequest::Await { listener, association: awaited, credit });
+//! let open = StreamsRequest::Open { association: opened, remote: local, local: None, credit };
+//! world.ask(client, open);
+//! let minute = Duration::from_secs(60);
+//! assert!(world.run_until(|world| !world.application(client).0.is_empty(), minute), "it opens");
+//!
+//! let batch = M::with_headroom(64, &[7; 50_000]).into();
+//! let (association, properties) = (opened, Default::default());
+//! world.ask(client, StreamsRequest::Send { association, batch, properties });
+//! let arrived = |world: &World<M>| {
+//!     let heard = world.application(server).0.iter().map(|told| match told {
+//!         StreamsIndication::Delivered { batch, .. } => batch.octets(),
+//!         _ => 0,
+//!     });
+//!     heard.sum::<usize>() == 50_000
+//! };
+//! assert!(world.run_until(arrived, minute), "all of it arrives, once");
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 
