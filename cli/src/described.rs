@@ -7,6 +7,7 @@ use std::path::Path;
 use stackwright::compose::graph::{DESCRIPTION_MOST, Description, Flaw};
 
 use crate::flawed::Flawed;
+use crate::inet::Inet;
 use crate::problem::Problem;
 
 /// The descriptions that every program has with it, by the commands that they describe.
@@ -43,6 +44,15 @@ impl Described {
             None => read(name).map_err(|why| Problem::NoStack { name: name.into(), why })?,
         };
         Self::read(name.display().to_string(), text)
+    }
+
+    /// One that is built in, on this device and at this address.
+    pub(crate) fn on_device(name: &str, inet: &Inet) -> Result<Self, Problem> {
+        let Described { text, .. } = Self::load(Path::new(name))?;
+        let text = text
+            .replace("\"10.77.0.2/24\"", &format!("\"{}\"", inet.network))
+            .replace("\"sw0\"", &format!("{:?}", inet.device));
+        Self::read(name.into(), text)
     }
 
     fn read(name: String, text: String) -> Result<Self, Problem> {

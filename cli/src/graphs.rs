@@ -116,12 +116,11 @@ pub(crate) fn server(
 
 /// Builds a stack over IP of our own, which a description that is built in has, on a device.
 pub(crate) fn internet<T: Speaks<Message, Readiness>>(
-    name: &Path,
+    name: &str,
     inet: &Inet,
 ) -> Result<(Driver, Graph<Message, Readiness, T>), Problem> {
-    let described = Described::load(name)?;
-    let wishes = Wishes { inet: Some(inet.clone()), ..Wishes::default() };
-    let (driver, graph, _) = build(&described, None, None, wishes)?;
+    let described = Described::on_device(name, inet)?;
+    let (driver, graph, _) = build(&described, None, None, Wishes::default())?;
     Ok((driver, graph))
 }
 

@@ -1,7 +1,6 @@
 //! `ping`: whether a host answers, asked by IP of our own.
 
 use std::net::{IpAddr, ToSocketAddrs};
-use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -72,8 +71,7 @@ const ECHO: [(u8, u8); 2] = [(8, 0), (128, 129)];
 
 pub(crate) fn run(ping: &Ping) -> Result<(), Problem> {
     let host = find(ping)?;
-    let (mut driver, mut stack) =
-        graphs::internet::<Datagrams<Message>>(Path::new("ping"), &ping.inet)?;
+    let (mut driver, mut stack) = graphs::internet::<Datagrams<Message>>("ping", &ping.inet)?;
     let interrupted = interrupts()?;
     let mut asked = Asked::new(ping, host);
     let open = DatagramsRequest::Open {

@@ -26,7 +26,6 @@ use stackwright::contract::{Fingerprint, described};
 use stackwright::copy::{self, Copy};
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
-use stackwright::ip::{self, Ip};
 use stackwright::kiss::{Hub, HubConfig, LONGEST_MOST, PORTS_MOST};
 use stackwright::proxy::{self, Proxy};
 use stackwright::tcp::{self as own_tcp, TcpLayer};
@@ -46,7 +45,6 @@ use stackwright_drivers::{Driver, Lanes, Readiness};
 use stackwright_parts::{Boxed, Part, Registry};
 
 use crate::descriptors;
-use crate::inet::Inet;
 use crate::line::LineAddress;
 use crate::pipe::Pipe;
 use crate::problem::Problem;
@@ -105,8 +103,6 @@ pub(crate) struct Wishes {
     pub(crate) accounts: Option<Admission>,
     /// Whose certificate the command's client expects, where it encrypts.
     pub(crate) server: Option<ExpectedServer>,
-    /// The device, and the own address there.
-    pub(crate) inet: Option<Inet>,
 }
 
 /// Says who may come in, once it is known what they may do.
@@ -192,11 +188,8 @@ const LINE: &[Parameter] = &[Parameter::required(
     ParameterKind::Text,
     "tcp://host:8001, serial:///dev/ttyUSB0?baud=9600 or pty:PATH",
 )];
-const TUN: &[Parameter] = &[Parameter::new(
-    "device",
-    ParameterKind::Text,
-    "the device's name, unless the command gives it",
-)];
+const TUN: &[Parameter] =
+    &[Parameter::required("device", ParameterKind::Text, "the device's name, such as sw0")];
 const DISK: &[Parameter] = &[
     Parameter::new("root", ParameterKind::Text, "the folder, unless the command gives it"),
     Parameter::new("writable", ParameterKind::Truth, "files may be created, renamed and removed"),
@@ -205,7 +198,7 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let own: [(_, _, &'static [Parameter], Make); 20] = [
+    let own: [(_, _, &'static [Parameter], Make); 19] = [
         ("artp", purpose("artp"), artp::PARAMETERS, artp::make),
         ("copy", purpose("copy"), copy::described::<Message>().parameters, make_copy),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
@@ -213,7 +206,6 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
         ("proxy", purpose("proxy"), &[], make_proxy),
         ("tls", purpose("tls"), TLS, make_tls),
         ("kiss hub", purpose("kiss hub"), HUB, make_hub),
-        ("ip", purpose("ip"), ip::described::<Message>().parameters, make_ip),
         ("tun", "a TUN device of this machine", TUN, make_tun),
         ("line", "a serial line, a pseudo terminal, or TCP to a device", LINE, make_line),
         (
@@ -426,19 +418,6 @@ fn make_line(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     Ok(line.map_err(|problem| table.flaw("to", problem.to_string()))?.boxed())
 }
 
-/// Without an address of its own it has the command's.
-fn make_ip(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
-    let Some(setting) = setting else { return shown::<Ip<Message>>() };
-    let made = match (table.text("address"), &setting.wishes.inet) {
-        (None, Some(Inet { network, .. })) => {
-            let config = ip::Config::host(network.address, network.length);
-            Ip::<Message>::new(ip::Config { seed: fastrand::u64(..), ..config })
-        }
-        _ => ours(ip::described(), table)?,
-    };
-    Ok(made.boxed())
-}
-
 /// Makes what a file describes.
 fn ours<P>(described: described::Described<P>, table: &Parameters<'_>) -> Result<P, Flaw> {
     (described.make)(table, fastrand::u64(..)).map_err(|unfit| table.unfit(&unfit))
@@ -447,10 +426,7 @@ fn ours<P>(described: described::Described<P>, table: &Parameters<'_>) -> Result
 fn make_tun(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let lane = lane(table)?;
     let Some(setting) = setting else { return shown::<Tun<Message>>() };
-    let wished = setting.wishes.inet.as_ref().map(|inet| inet.device.as_str());
-    let Some(device) = table.text("device").or(wished) else {
-        return Err(missing(table, "device", "the name of a TUN device"));
-    };
+    let device = table.text("device").unwrap_or_default();
     let tun = Tun::<Message>::open(device, &setting.driver.registry(), lane, setting.pool.clone());
     tun.map(Part::boxed).map_err(|why| {
         let made = format!(
@@ -459,11 +435,6 @@ fn make_tun(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
         );
         table.flaw("device", made)
     })
-}
-
-/// A parameter that neither the file nor the command gives.
-fn missing(table: &Parameters<'_>, key: &'static str, what: &str) -> Flaw {
-    table.flaw(key, format!("`{}` needs the parameter `{key}`, {what}", table.node()))
 }
 
 /// Over IP it is ours; over nothing, the operating system's.

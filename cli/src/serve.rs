@@ -19,6 +19,7 @@ use stackwright::ftp::server::{
 use stackwright::tls::ServerIdentity;
 use stackwright_drivers::{Driver, Lanes};
 
+use crate::described::Described;
 use crate::interrupts::interrupts;
 use crate::printable::Printable;
 use crate::problem::Problem;
@@ -45,10 +46,8 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     // Over a transport of ours, the stack is one of the descriptions that are built in.
     let own = [&serve.artp, &serve.xtp].into_iter().flatten();
     let shortest = own.map(|address| stacks::packet(address.ip())).min();
-    let described = match (named, below[0]) {
-        (None, _) if serve.inet.is_some() => {
-            Some(graphs::load::<Serving>(Path::new("serve-inet"))?)
-        }
+    let own = serve.inet.as_ref().map(|inet| Described::on_device("serve-inet", inet));
+    let described = match (named.or(own.transpose()?), below[0]) {
         (None, Below::Tcp | Below::Tls) => None,
         (None, below) => Some(graphs::load::<Serving>(Path::new(below.stacks()[1]))?),
         (named, _) => named,
@@ -100,7 +99,6 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 idle: serve.idle,
                 packet: serve.packet.or(shortest),
                 accounts: Some(accounts),
-                inet: serve.inet.clone(),
                 ..Wishes::default()
             };
             let (driver, stack) = graphs::server(&described, &folder, wishes)?;

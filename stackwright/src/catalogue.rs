@@ -145,8 +145,6 @@ catalogue! {
     stackwright_ftp::Server<M>: "serves files to FTP clients",
     stackwright_ip::Ip<M>: "packets of hosts, over the neighbours of their links"
         => stackwright_ip::described,
-    stackwright_ip::Point<M>: "a link without addresses below IP, such as TUN"
-        => stackwright_ip::described_point,
     stackwright_jis::ClientLayer<M>: "pictures as pieces that arrive in any order"
         .called("jis")
         .with_syntax(JIS)
@@ -158,6 +156,8 @@ catalogue! {
     stackwright_ordered::Ordered<M>: "streams over datagrams that arrive in any order"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_ordered::OrderedHeader>())])
         => stackwright_ordered::described,
+    stackwright_ip::Point<M>: "a link without addresses below IP, such as TUN"
+        => stackwright_ip::described_point,
     stackwright_proxy::Proxy<M>: "streams through a SOCKS or HTTP proxy",
     stackwright_resolve::Resolve<M>: "next hops on one link, by ARP and neighbour discovery"
         .with_syntax(stackwright_resolve::SYNTAX)

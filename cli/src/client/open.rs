@@ -47,7 +47,6 @@ pub(super) fn open(
                 proxy: route.proxy.clone(),
                 rate: connection.limit_rate,
                 server,
-                inet: connection.inet.clone(),
                 ..Wishes::default()
             };
             let built_in = || Described::load(Path::new(route.below.stacks()[0]));

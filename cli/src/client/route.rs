@@ -1,7 +1,6 @@
 //! How a server is reached: as whom, through what, and where.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::Duration;
 
 use stackwright::copy::Copying;
@@ -42,9 +41,9 @@ pub(crate) struct Route<'a> {
 impl<'a> Route<'a> {
     /// Asks for a password where one is needed.
     pub(crate) fn find(remote: &Remote, connection: &'a Connection) -> Result<Self, Problem> {
-        let own = connection.inet.as_ref().map(|_| Path::new("get-inet"));
-        let stack = connection.stack.as_deref().or(own);
-        let described = stack.map(graphs::load::<Copying>).transpose()?;
+        let own = connection.inet.as_ref().map(|inet| Described::on_device("get-inet", inet));
+        let described = connection.stack.as_deref().map(graphs::load::<Copying>).or(own);
+        let described = described.transpose()?;
         let below = remote.below;
         let is_built_in = described.is_none();
         check_option("--packet", connection.packet.is_some() && is_built_in, &[below])?;
@@ -56,7 +55,7 @@ impl<'a> Route<'a> {
         let login = secret::login(remote, connection.password_file.as_deref())?;
         // A proxy passes streams on, and stands on TCP.
         let proxy = match remote.below {
-            Below::Tcp | Below::Tls if !connection.active && own.is_none() => {
+            Below::Tcp | Below::Tls if !connection.active && connection.inet.is_none() => {
                 proxy::choose(connection.proxy.as_deref(), &remote.host)?
             }
             _ => None,

@@ -109,7 +109,9 @@ impl<M: Message> EthernetDatagrams<M> {
     }
 
     fn path(&self) -> PathLimits {
-        self.frames.behind_header(self.config.header_length() as u32)
+        // The device finds the checks behind this header.
+        let checks = self.frames.checks;
+        PathLimits { checks, ..self.frames.behind_header(self.config.header_length() as u32) }
     }
 
     fn listen(&mut self, listener: Handle, local: Participant, out: Out<'_, M>) {

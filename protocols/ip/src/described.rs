@@ -12,8 +12,7 @@ use crate::address::{bits, is_host};
 use crate::{Config, Ip, IpInterface, IpRoute, Point};
 
 const PARAMETERS: &[Parameter] = &[
-    // A program may know them where a file does not say them.
-    Parameter::new(
+    Parameter::required(
         "address",
         ParameterKind::Text,
         "its addresses with prefixes, such as 10.6.0.2/24; a comma between interfaces",
@@ -98,8 +97,7 @@ fn config(table: &dyn ParameterTable) -> Result<Config, Unfit> {
         let addresses = text.split_whitespace().map(|text| prefix(text, KEY));
         Ok(IpInterface { addresses: addresses.collect::<Result<_, _>>()? })
     };
-    let missing = || Unfit { key: KEY, is: "is missing, such as 10.6.0.2/24".into() };
-    let text = table.text(KEY).ok_or_else(missing)?;
+    let text = table.text(KEY).unwrap_or_default();
     let interfaces: Vec<_> = text.split(',').map(addresses).collect::<Result<_, _>>()?;
     for (host, _) in interfaces.iter().flat_map(|interface| &interface.addresses) {
         if !is_host(*host) {

@@ -85,7 +85,11 @@ fn what_a_file_describes_stands_in_a_stack() {
         let nodes =
             nodes.map(|(lower, service)| format!("[lower{lower}]\nprotocol = \"{service}\"\n"));
         let required = parameters.iter().filter(|parameter| parameter.required);
-        let value = |name| if name == "peers" { "192.0.2.1:10093" } else { "N0CALL" };
+        let value = |name| match name {
+            "peers" => "192.0.2.1:10093",
+            "address" => "192.0.2.2/24",
+            _ => "N0CALL",
+        };
         let line = |name| format!("{name} = \"{}\"\n", value(name));
         let required: String = required.map(|parameter| line(parameter.name)).collect();
         let text = format!(

@@ -141,7 +141,7 @@ impl Network {
         self.streams.act(input).map(Tell::Streams)
     }
 
-    /// One association that is still there ends.
+    /// One association that is still there ends, or else a listener.
     pub(super) fn collapse(&mut self) -> Option<Tell> {
         let told = self.datagrams.collapse().map(Tell::Datagrams);
         told.or_else(|| self.streams.collapse().map(Tell::Streams))
@@ -325,7 +325,14 @@ impl Names {
             Named::Opening { .. } => Some((*name, Ended::Unreachable)),
             Named::Listener | Named::Awaited { .. } => None,
         };
-        let (name, why) = self.living.iter().find_map(named)?;
+        // A listener that hears strangers is left, and ends behind the names that wait there.
+        let waits = |(name, named): (&Handle, &Named)| {
+            matches!(named, Named::Awaited { .. }).then_some((*name, Ended::Unlistened))
+        };
+        let open =
+            self.living.iter().find_map(named).or_else(|| self.living.iter().find_map(waits));
+        let any = || self.living.keys().next().map(|name| (*name, Ended::Unreachable));
+        let (name, why) = open.or_else(any)?;
         Some(self.end(name, why))
     }
 }

@@ -36,14 +36,16 @@ pub fn listed(octets: &[u8]) {
     let described = PROTOCOLS.iter().filter(|entry| {
         let both = [entry.provides, entry.uses];
         both.iter().all(|service| [Datagrams::<M>::NAME, Streams::<M>::NAME].contains(service))
-            && all.iter().any(|(name, ..)| name == entry.facts.name)
+            && all.iter().any(|(name, _, parameters)| {
+                name == entry.facts.name && !parameters.iter().any(|one| one.required)
+            })
     });
     let described: Vec<_> = described.collect();
     let entry = described[usize::from(input.octet()) % described.len()];
     if entry.provides == Streams::<M>::NAME {
-        run::<Streams<M>>(built(entry, &all), input);
+        run::<Streams<M>>(entry.facts.name, built(entry, &all), input);
     } else {
-        run::<Datagrams<M>>(built(entry, &all), input);
+        run::<Datagrams<M>>(entry.facts.name, built(entry, &all), input);
     }
 }
 
@@ -92,7 +94,7 @@ struct Stage<T: Transfer<Message = M> + Speaks<M, Below>> {
 }
 
 /// At the end all close, the network is gone, and each name gets its last word.
-fn run<T>(graph: Graph<M, Below, T>, mut input: Input<'_>)
+fn run<T>(name: &str, graph: Graph<M, Below, T>, mut input: Input<'_>)
 where
     T: Transfer<Message = M>
         + Speaks<M, Below, Request = AssociationRequest<T>, Indication = AssociationIndication<T>>,
@@ -114,8 +116,8 @@ where
     }
     while stage.tell(Network::collapse) {}
     stage.pass(Duration::from_secs(1000));
-    assert!(stage.above.is_empty(), "a name without a last word");
-    assert!(stage.below.is_empty(), "a name below is held when all have closed");
+    assert!(stage.above.is_empty(), "{name}: a name without a last word");
+    assert!(stage.below.is_empty(), "{name}: a name below is held when all have closed");
 }
 
 impl<T> Stage<T>
