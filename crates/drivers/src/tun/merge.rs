@@ -20,8 +20,8 @@ const PIECES: usize = 72;
 const LONGEST: usize = 65_535;
 /// `UDP_MAX_SEGMENTS` of linux/udp.h, before Linux 6.9 doubled it.
 const DATAGRAMS_MOST: usize = 64;
-/// Flags of TCP that segments of one super-packet may have: an acknowledgement, an ECN echo (RFC
-/// 9293 §3.1).
+/// Flags of TCP that all segments of one super-packet may have, beside a push: an acknowledgement,
+/// an ECN echo (RFC 9293 §3.1).
 const ACK: u8 = 16;
 const ECHO: u8 = 64;
 
@@ -329,7 +329,10 @@ impl<'a> Run<'a> {
             *place = piece;
         }
         self.count += more;
-        let ends = is_tcp && frame.front[new + 13] & (FIN | PUSH) != 0;
+        // Senders that push each segment are served as those that push the last: it has the flag.
+        let pushed = self.front[old + 13] & PUSH != 0;
+        let ending = if pushed { FIN } else { FIN | PUSH };
+        let ends = is_tcp && frame.front[new + 13] & ending != 0;
         if is_tcp {
             self.front[old + 13] |= frame.front[new + 13];
         }
@@ -406,7 +409,7 @@ impl<'a> Run<'a> {
 fn begins(frame: &Frame<'_>, headers: Headers) -> bool {
     let Headers { link, transport: Transport { protocol, start, .. }, .. } = headers;
     let is_plain = match protocol {
-        TCP => frame.front[link + start + 13] & !ECHO == ACK,
+        TCP => frame.front[link + start + 13] & !(ECHO | PUSH) == ACK,
         _ => true,
     };
     // What segments a super-packet finds no tag of a VLAN, and no extension header of IPv6.

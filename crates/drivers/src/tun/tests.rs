@@ -9,6 +9,7 @@ use stackwright_wire::{BufferTree, Message as _, Pool, SingleBuffer};
 
 use super::checksum::{IN_TCP, IN_UDP, TCP, Transport, UDP, is_right};
 use super::merge::{Merging, write};
+use super::split::PUSH;
 use super::*;
 
 const ALL: Merging = Merging { segments: true, datagrams: true };
@@ -150,8 +151,11 @@ fn what_is_not_alike_leaves_as_it_is() {
         let checks = if rng.bool() { Checks::Complete } else { Checks::Offered };
         let mut frames = given.frames(checks);
         let (frame, nth) = (rng.usize(..frames.len()), rng.usize(..given.frame.len().min(140)));
-        if let Some(octet) = frames[frame].get_mut(nth) {
-            *octet ^= 1 << rng.u8(..8);
+        let bit = 1 << rng.u8(..8);
+        // Which of the segments is pushed means nothing: see the next test.
+        let pushes = nth == given.link + given.network + 13 && bit == PUSH;
+        if let Some(octet) = frames[frame].get_mut(nth).filter(|_| !pushes) {
+            *octet ^= bit;
         }
         if rng.bool() && given.link == 0 && frames[frame][0] >> 4 == 4 {
             complete_ipv4(&mut frames[frame][..given.network]);
@@ -188,6 +192,28 @@ fn what_is_not_alike_leaves_as_it_is() {
     }
     // An altered octet of the last payload, under an offered check, is nobody's business here.
     assert!(whole > 0);
+}
+
+/// What a sender pushes segment by segment leaves in one write, and the last of it is pushed.
+#[test]
+fn segments_that_are_all_pushed_are_merged() {
+    let mut rng = Rng::with_seed(5);
+    let (mut given, mut frames);
+    loop {
+        given = Given::draw(&mut rng, 3);
+        frames = given.frames(Checks::Offered);
+        let is_tcp = !matches!(given.offload.split, Some((SegmentKind::Udp, ..)) | None);
+        if is_tcp && frames.len() == 3 {
+            break;
+        }
+    }
+    let flags = given.link + given.network + 13;
+    frames.iter_mut().for_each(|frame| frame[flags] |= PUSH);
+    let writes = written(&batch(&frames), given.link);
+    let [(offload, frame)] = &writes[..] else { panic!("{} writes", writes.len()) };
+    let again = Given { offload: *offload, frame: frame.clone(), ..given }.frames(Checks::Offered);
+    let pushed: Vec<bool> = again.iter().map(|frame| frame[flags] & PUSH != 0).collect();
+    assert_eq!(pushed, [false, false, true]);
 }
 
 #[test]
