@@ -16,7 +16,7 @@ use namespace::rootless;
 use stackwright_programs::content::octets;
 use stackwright_programs::processes::{Running, run, stackwright};
 use stackwright_programs::scratch::Scratch;
-use strangers::{Device, fetched, ours, vsftpd};
+use strangers::{Device, fetched, has, ours, vsftpd};
 
 /// The kernel's address on the device and ours, by version of IP.
 const ENDS: [[&str; 2]; 2] = [["10.77.0.1", "10.77.0.2"], ["fd77::1", "fd77::2"]];
@@ -32,6 +32,9 @@ fn folder(most: usize) -> (Scratch, Vec<u8>) {
 
 #[test]
 fn the_kernel_is_pinged_and_pings() {
+    if !has("ping") {
+        return;
+    }
     rootless("the_kernel_is_pinged_and_pings", || {
         let device = Device::up();
         for [kernel, own] in ENDS {
@@ -54,6 +57,9 @@ fn the_kernel_is_pinged_and_pings() {
 
 #[test]
 fn curl_fetches_from_us() {
+    if !has("curl") {
+        return;
+    }
     rootless("curl_fetches_from_us", || {
         let device = Device::up();
         for [_, own] in ENDS {
@@ -66,6 +72,9 @@ fn curl_fetches_from_us() {
 
 #[test]
 fn curl_stores_at_us() {
+    if !has("curl") {
+        return;
+    }
     rootless("curl_stores_at_us", || {
         let device = Device::up();
         let [_, own] = ENDS[0];
@@ -86,6 +95,9 @@ fn curl_stores_at_us() {
 
 #[test]
 fn we_fetch_from_vsftpd() {
+    if !has("vsftpd") {
+        return;
+    }
     rootless("we_fetch_from_vsftpd", || {
         let device = Device::up();
         for [kernel, own] in ENDS {
@@ -104,6 +116,9 @@ fn we_fetch_from_vsftpd() {
 /// What the kernel offers is taken or left, in all combinations.
 #[test]
 fn sixteen_settings_of_the_kernel() {
+    if !has("curl") {
+        return;
+    }
     rootless("sixteen_settings_of_the_kernel", || {
         let device = Device::up();
         let [_, own] = ENDS[0];
@@ -123,6 +138,9 @@ fn sixteen_settings_of_the_kernel() {
 
 #[test]
 fn a_closed_port_refuses_at_once() {
+    if !has("curl") {
+        return;
+    }
     rootless("a_closed_port_refuses_at_once", || {
         let device = Device::up();
         for [_, own] in ENDS {
@@ -139,6 +157,9 @@ fn a_closed_port_refuses_at_once() {
 /// Wireshark finds nothing malformed, and every check right.
 #[test]
 fn wireshark_finds_nothing_wrong() {
+    if !has("tshark") {
+        return;
+    }
     rootless("wireshark_finds_nothing_wrong", || {
         let device = Device::up();
         let capture = Scratch::new();

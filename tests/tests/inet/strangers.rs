@@ -28,6 +28,17 @@ impl Device {
     }
 }
 
+/// Whether a program is on this machine. Says so where it is not; with `CI=true` it must be.
+pub(crate) fn has(program: &str) -> bool {
+    let found = find(program).is_some();
+    let must = std::env::var("CI").is_ok_and(|value| value == "true");
+    assert!(found || !must, "missing: {program}");
+    if !found {
+        eprintln!("skipped: {program} is not installed");
+    }
+    found
+}
+
 pub(crate) fn soon(question: impl FnMut() -> bool) -> bool {
     eventually(Duration::from_secs(20), question)
 }
