@@ -265,8 +265,7 @@ impl<M: Message> Host for TcpHost<M> {
         const NONE: &str = "a segment of no connection";
         let Some(header) = Self::header(packet) else { return Arrival::Ignored(NONE) };
         let at = check_at(hosts_sum(local, remote), packet.len(), false);
-        if !Self::is_right(packet, &header, at.clone()) {
-            cx.event("tcp", format_args!("{local} {remote} {header:?} {at:?} {}", packet.len()));
+        if !Self::is_right(packet, &header, at) {
             return Arrival::Ignored("the check does not agree");
         }
         if let Some(arrival) = self.waits(cx.now(), remote, *key, packet, &header) {
