@@ -43,7 +43,7 @@ pub use configuration::{Configuration, Features};
 pub use layer::{
     Arrival, Below, Envelope, Hooks, Layer, MessageOf, Origin, Place, Stray, Unexpected,
 };
-pub use ports::EphemeralPorts;
+pub use ports::{PortPair, Ports, with_port};
 
 #[doc(hidden)]
 pub use stackwright_macros::__generate;

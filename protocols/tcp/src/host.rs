@@ -4,12 +4,11 @@
 use alloc::vec;
 use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
-use core::net::{IpAddr, Ipv6Addr};
 
 use siphasher::sip::SipHasher13;
-use stackwright_base::{Arrival, Below, EphemeralPorts, Origin, Unexpected};
+use stackwright_base::{Arrival, Below, Origin, Ports, Unexpected, with_port};
 use stackwright_contract::services::{Credit, Ended, Streams};
-use stackwright_contract::{Address, Context, Facts, Guarantees, Handle, Instant, Participant};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Participant};
 use stackwright_policies::integrity::Internet;
 use stackwright_transport::slots::{CheckAt, Format as _, Front as _, Integrity as _};
 use stackwright_transport::{Crowd, Farewell, Graveyard, Host, Limits, Slots};
@@ -19,7 +18,7 @@ use stackwright_wire::{Header as _, Malformed, Message};
 use crate::config::{Config, SEGMENT_LEAST};
 use crate::format::{PROTOCOL, TcpFormat, check as check_at, hosts_sum, put, silent};
 use crate::header::{HEADER_MOST, TcpFront};
-use crate::key::TcpKey;
+use crate::key::{TcpKey, key};
 use crate::policies::{self, Tcp};
 
 /// The octets that are free before a segment, for the layers below.
@@ -33,9 +32,7 @@ pub struct TcpHost<M> {
     config: Config,
     /// Connections that this side closed first (TIME-WAIT).
     over: Graveyard<TcpKey>,
-    ports: EphemeralPorts,
-    /// Whether the layer above chose the port of what is being opened.
-    is_chosen: bool,
+    ports: Ports,
     /// The hosts between which the last connection arrived.
     arriving: Option<(Participant, Participant)>,
     message: PhantomData<fn() -> M>,
@@ -51,12 +48,11 @@ impl<M: Message> TcpHost<M> {
         let mut host = TcpHost {
             config,
             over: Graveyard::default(),
-            ports: EphemeralPorts::new(0),
-            is_chosen: false,
+            ports: Ports::new(PROTOCOL, 0),
             arriving: None,
             message: PhantomData,
         };
-        host.ports = EphemeralPorts::new(host.secret(0, |_| ()));
+        host.ports = Ports::new(PROTOCOL, host.secret(0, |_| ()));
         host
     }
 
@@ -142,21 +138,6 @@ impl<M: Message> TcpHost<M> {
     }
 }
 
-/// Returns an address as IP names it.
-fn without_port(of: Participant, host: IpAddr) -> Participant {
-    Participant { address: Address::InternetProtocol { host, protocol: PROTOCOL }, ..of }
-}
-
-/// Returns an address of IP with a port.
-fn with_port(of: Participant, port: u16) -> Participant {
-    match of.address {
-        Address::InternetProtocol { host, .. } => {
-            Participant { address: Address::Internet { host, port, zone: 0 }, ..of }
-        }
-        _ => of,
-    }
-}
-
 impl<M: Message> Host for TcpHost<M> {
     type Configuration = Tcp<M>;
     type Transfer = Streams<M>;
@@ -178,7 +159,7 @@ impl<M: Message> Host for TcpHost<M> {
 
     #[inline]
     fn locate(front: &TcpFront, _: &mut M) -> Result<TcpKey, Malformed> {
-        Ok(TcpKey::of(&front.0))
+        Ok(key(&front.0))
     }
 
     fn open(
@@ -188,35 +169,15 @@ impl<M: Message> Host for TcpHost<M> {
         local: Option<Participant>,
         remote: Participant,
     ) -> Result<Below<TcpKey>, Ended> {
-        let there = remote.internet().filter(|there| there.port() > 0).ok_or(Ended::Unreachable)?;
-        let from = local.and_then(Participant::internet);
-        let chosen = from.map_or(0, |from| from.port());
-        self.is_chosen = chosen != 0;
-        let own = match chosen {
-            0 => self.ports.choose(Some(remote), |_| false).ok_or(Ended::Exhausted)?,
-            port => port,
-        };
-        let local = local.zip(from).filter(|(_, from)| !from.ip().is_unspecified());
-        Ok(Below {
-            local: local.map(|(local, from)| without_port(local, from.ip())),
-            remote: without_port(remote, there.ip()),
-            key: TcpKey { own, peer: there.port() },
-        })
+        self.ports.open(local, remote)
     }
 
     fn free_key(&mut self, key: TcpKey, is_taken: impl Fn(&TcpKey) -> bool) -> Option<TcpKey> {
-        if !is_taken(&key) {
-            return Some(key);
-        }
-        let own = match self.is_chosen {
-            true => None,
-            false => self.ports.choose(None, |own| is_taken(&TcpKey { own, ..key })),
-        };
-        Some(TcpKey { own: own?, ..key })
+        self.ports.free(key, is_taken)
     }
 
-    fn ends(key: &TcpKey, [own, peer]: [Participant; 2]) -> [Participant; 2] {
-        [with_port(own, key.own), with_port(peer, key.peer)]
+    fn ends(key: &TcpKey, below: [Participant; 2]) -> [Participant; 2] {
+        key.ends(below)
     }
 
     fn listen(
@@ -225,20 +186,13 @@ impl<M: Message> Host for TcpHost<M> {
         local: Participant,
         is_taken: impl Fn(Participant, &u16) -> bool,
     ) -> Result<(Participant, u16), Ended> {
-        let at = local.internet().ok_or(Ended::Unavailable)?;
-        let below = without_port(local, at.ip());
-        let port = match at.port() {
-            0 => self.ports.choose(None, |port| is_taken(below, &port)),
-            port => Some(port).filter(|port| !is_taken(below, port)),
-        };
-        Ok((below, port.ok_or(Ended::Unavailable)?))
+        self.ports.listen(local, is_taken)
     }
 
     /// A segment of no connection is reset, and a late FIN acknowledged, on a host that only opens
     /// connections, too.
     fn hears() -> Option<Participant> {
-        let host = Ipv6Addr::UNSPECIFIED.into();
-        Some(Address::InternetProtocol { host, protocol: PROTOCOL }.into())
+        Some(Ports::any(PROTOCOL))
     }
 
     fn listens_at(port: &u16, below: Participant) -> Participant {
@@ -250,8 +204,7 @@ impl<M: Message> Host for TcpHost<M> {
     }
 
     fn quoted(octets: &[u8; 8]) -> Option<TcpKey> {
-        let port = |at: usize| u16::from_be_bytes([octets[at], octets[at + 1]]);
-        Some(TcpKey { own: port(0), peer: port(2) })
+        Some(TcpKey::quoted(octets))
     }
 
     fn arrival(

@@ -2,13 +2,13 @@
 
 use core::net::IpAddr;
 
-use stackwright_base::Envelope;
+use stackwright_base::{Envelope, PortPair};
 use stackwright_contract::Participant;
 use stackwright_wire::check::Internet;
 use stackwright_wire::internet::{Udp as UdpHeader, pseudo_header};
 use stackwright_wire::{Header as _, Leaf, Malformed, Message};
 
-use crate::{PortPair, host};
+use crate::host;
 
 /// The number of UDP (IANA).
 pub const PROTOCOL: u8 = 17;

@@ -20,11 +20,11 @@ pub use described::described;
 pub use header::{PROTOCOL, UdpFront};
 
 use core::marker::PhantomData;
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::IpAddr;
 
 use stackwright_base::features::Needs;
 use stackwright_base::{
-    Arrival, Below, EphemeralPorts, Hooks, Layer, Origin, Place, Unexpected, generate,
+    Arrival, Below, Hooks, Layer, Origin, Place, PortPair, Ports, Unexpected, generate, with_port,
 };
 use stackwright_contract::services::{Credit, Datagrams, Ended, MessageProperties};
 use stackwright_contract::{
@@ -45,19 +45,8 @@ pub type Udp<M> = Layer<UdpPorts<M>>;
 
 /// Its ports, which are the hooks of the base.
 pub struct UdpPorts<M> {
-    ephemeral: EphemeralPorts,
-    /// Whether the layer above chose the port of what is being opened.
-    is_chosen: bool,
+    ports: Ports,
     message: PhantomData<fn() -> M>,
-}
-
-/// The ports of an association between two hosts.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct PortPair {
-    /// Ours.
-    pub own: u16,
-    /// The peer's.
-    pub peer: u16,
 }
 
 /// An association.
@@ -75,7 +64,7 @@ pub struct UdpAssociation {
 impl<M> UdpPorts<M> {
     /// Creates them; a peer must not know `secret`.
     pub fn new(secret: u64) -> Self {
-        UdpPorts { ephemeral: EphemeralPorts::new(secret), is_chosen: false, message: PhantomData }
+        UdpPorts { ports: Ports::new(PROTOCOL, secret), message: PhantomData }
     }
 }
 
@@ -89,19 +78,6 @@ fn host(of: Participant) -> Option<IpAddr> {
     match of.address {
         Address::Internet { host, .. } | Address::InternetProtocol { host, .. } => Some(host),
         _ => None,
-    }
-}
-
-/// Returns an address as IP names it.
-fn without_port(of: Participant, host: IpAddr) -> Participant {
-    Participant { address: Address::InternetProtocol { host, protocol: PROTOCOL }, ..of }
-}
-
-/// Returns an address of IP with a port.
-fn with_port(of: Participant, port: u16) -> Participant {
-    match host(of) {
-        Some(host) => Participant { address: Address::Internet { host, port, zone: 0 }, ..of },
-        None => of,
     }
 }
 
@@ -133,20 +109,7 @@ impl<M: Message> Hooks for UdpPorts<M> {
         local: Option<Participant>,
         remote: Participant,
     ) -> Result<Below<PortPair>, Ended> {
-        let there = remote.internet().ok_or(Ended::Unreachable)?;
-        let from = local.and_then(Participant::internet);
-        let chosen = from.map_or(0, |from| from.port());
-        self.is_chosen = chosen != 0;
-        let own = match chosen {
-            0 => self.ephemeral.choose(Some(remote), |_| false).ok_or(Ended::Exhausted)?,
-            port => port,
-        };
-        let local = local.zip(from).filter(|(_, from)| !from.ip().is_unspecified());
-        Ok(Below {
-            local: local.map(|(local, from)| without_port(local, from.ip())),
-            remote: without_port(remote, there.ip()),
-            key: PortPair { own, peer: there.port() },
-        })
+        self.ports.open(local, remote)
     }
 
     fn free_key(
@@ -154,19 +117,11 @@ impl<M: Message> Hooks for UdpPorts<M> {
         key: PortPair,
         is_taken: impl Fn(&PortPair) -> bool,
     ) -> Option<PortPair> {
-        if !is_taken(&key) {
-            return Some(key);
-        }
-        let own = match self.is_chosen {
-            true => None,
-            false => self.ephemeral.choose(None, |own| is_taken(&PortPair { own, ..key })),
-        };
-        Some(PortPair { own: own?, ..key })
+        self.ports.free(key, is_taken)
     }
 
-    fn ends(association: &UdpAssociation, [own, peer]: [Participant; 2]) -> [Participant; 2] {
-        let ports = association.ports;
-        [with_port(own, ports.own), with_port(peer, ports.peer)]
+    fn ends(association: &UdpAssociation, below: [Participant; 2]) -> [Participant; 2] {
+        association.ports.ends(below)
     }
 
     fn listen(
@@ -175,18 +130,11 @@ impl<M: Message> Hooks for UdpPorts<M> {
         local: Participant,
         is_taken: impl Fn(Participant, &u16) -> bool,
     ) -> Result<(Participant, u16), Ended> {
-        let at = local.internet().ok_or(Ended::Unavailable)?;
-        let below = without_port(local, at.ip());
-        let port = match at.port() {
-            0 => self.ephemeral.choose(None, |port| is_taken(below, &port)),
-            port => Some(port).filter(|port| !is_taken(below, port)),
-        };
-        Ok((below, port.ok_or(Ended::Unavailable)?))
+        self.ports.listen(local, is_taken)
     }
 
     fn hears() -> Option<Participant> {
-        let host = Ipv6Addr::UNSPECIFIED.into();
-        Some(Address::InternetProtocol { host, protocol: PROTOCOL }.into())
+        Some(Ports::any(PROTOCOL))
     }
 
     fn listens_at(port: &u16, below: Participant) -> Participant {
@@ -203,8 +151,7 @@ impl<M: Message> Hooks for UdpPorts<M> {
     }
 
     fn quoted(octets: &[u8; 8]) -> Option<PortPair> {
-        let header = UdpHeader::decode(octets).ok()?;
-        Some(PortPair { own: header.source_port, peer: header.destination_port })
+        Some(PortPair::quoted(octets))
     }
 
     fn arrival(

@@ -165,7 +165,7 @@ pub trait Hooks: Sized + 'static {
     /// [wait](Hooks::AWAITS) below than above, and a peer that takes one is
     /// [refused](Hooks::refuse).
     const REFUSES: bool = false;
-    /// How many names more wait below than above: so many new peers of one batch are met.
+    /// How many more names wait below than above: that many new peers of one batch are met.
     const AWAITS: usize = if Self::REFUSES || Self::KEY_ALONE { 1 } else { 0 };
     /// Whether a key alone finds an association, whichever peer a message comes from. Otherwise
     /// keys distinguish only the associations with one peer.

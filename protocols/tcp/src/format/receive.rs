@@ -12,7 +12,7 @@ use stackwright_wire::{Header, Message};
 
 use super::{FIRST_TURN, SEGMENT_SIZE_DEFAULT, TcpFormat};
 use crate::header::TcpFront;
-use crate::key::TcpKey;
+use crate::key::key;
 use crate::options::{BLOCKS_MOST, OPTIONS_MOST, TcpOption, TcpOptions, TcpTimestamps};
 
 /// The least that a peer may take in a segment: less is no offer but an attack, which would have
@@ -74,7 +74,7 @@ impl<M: Message> TcpFormat<M> {
             }
         };
         let (header, before) = (&front.0, front.octets());
-        if TcpKey::of(header) != self.key {
+        if key(header) != self.key {
             return Err(Dropped::NotOurs);
         }
         let mut options = [0; OPTIONS_MOST];

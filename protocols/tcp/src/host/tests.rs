@@ -5,6 +5,8 @@ use core::net::IpAddr;
 
 use stackwright_wire::BufferTree;
 
+use stackwright_contract::Address;
+
 use super::*;
 use crate::format::CHECK;
 
