@@ -223,8 +223,9 @@ impl<M: Message> Tcp<M> {
         }
     }
 
-    /// Tells the ends that have arrived: those before that of `name`, and that one.
-    fn tell_ends(&mut self, name: Handle, out: &mut dyn Outlet<Self>) {
+    /// Tells the ends that have arrived, in their order; the one that a socket `reported` is among
+    /// them, or was the last.
+    fn tell_ends(&mut self, reported: Option<Handle>, out: &mut dyn Outlet<Self>) {
         let Some(ends) = &self.ends else { return };
         let sockets = &mut self.sockets;
         let mut tell = |name: Handle| {
@@ -238,7 +239,7 @@ impl<M: Message> Tcp<M> {
             }
         };
         ends.each(&mut tell);
-        tell(name);
+        reported.into_iter().for_each(tell);
     }
 
     /// Ends a name. Only `Finished` is a clean end: any other reaches the peer as a reset, never as
@@ -266,6 +267,7 @@ impl<M: Message> Tcp<M> {
         };
         streaming.due = false;
         let was_open = streaming.opened;
+        let had_finished = streaming.receiving.finished;
         let turn = match streaming.closes {
             None => streaming.turn(name, &self.pool, &mut self.pipes, out),
             Some(_) => streaming.turn_closing(cx, name, &self.pool, &mut self.closing),
@@ -278,6 +280,14 @@ impl<M: Message> Tcp<M> {
         }
         if let (false, true, Some(ends)) = (was_open, streaming.opened, &self.ends) {
             let _ = ends.watch(&streaming.stream, name);
+        }
+        let finishes = streaming.closes.is_none() && streaming.receiving.finished && !had_finished;
+        // An end may be read before the socket reports it: others were before that one.
+        if finishes || matches!(turn, Turn::Over(_)) {
+            self.tell_ends(None, out);
+        }
+        if finishes {
+            out.indicate(StreamsIndication::Finished { association: name });
         }
         match turn {
             Turn::More => self.mark(name),
@@ -460,7 +470,7 @@ impl<M: Message> Protocol for Tcp<M> {
         }
         let Some(due) = self.is_due(ready.name).copied() else { return };
         if ready.ending {
-            self.tell_ends(ready.name, out);
+            self.tell_ends(Some(ready.name), out);
         }
         // What is due has its turn at the end of the batch.
         if !due {

@@ -39,7 +39,7 @@ pub(super) struct Receiving {
     urgent: bool,
     /// The association broke before the peer had finished: no end that is read is one.
     cut: bool,
-    /// The upper was told of the end.
+    /// The end was read.
     pub(super) finished: bool,
     /// What the last read found worth it.
     next: Next,
@@ -119,7 +119,7 @@ impl Receiving {
         found
     }
 
-    /// Delivers up to a fair share; `true` where there is more.
+    /// Delivers up to a fair share, but tells no end that it reads; `true` where there is more.
     pub(super) fn turn<M: Message>(
         &mut self,
         stream: &mut TcpStream,
@@ -135,7 +135,7 @@ impl Receiving {
                 if !self.ending || stream.peek(&mut [0]).map_err(|_| Ended::Reset(0))? > 0 {
                     return Ok(false);
                 }
-                self.finish(association, out)?;
+                self.finish()?;
                 break;
             }
             if share == 0 {
@@ -151,7 +151,7 @@ impl Receiving {
                     properties: Default::default(),
                 });
             } else if self.readable {
-                self.finish(association, out)?;
+                self.finish()?;
             }
         }
         Ok(false)
@@ -180,16 +180,11 @@ impl Receiving {
         Ok(false)
     }
 
-    fn finish<M: Message>(
-        &mut self,
-        association: Handle,
-        out: &mut dyn Outlet<Tcp<M>>,
-    ) -> Result<(), Ended> {
+    fn finish(&mut self) -> Result<(), Ended> {
         if self.cut {
             return Err(Ended::Reset(0));
         }
         self.finished = true;
-        out.indicate(StreamsIndication::Finished { association });
         Ok(())
     }
 

@@ -102,10 +102,16 @@ impl<M: Message> Server<M> {
     /// control association first, and what it has sent is half a file.
     fn all_stored(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let (is_gone, is_protected) = (state.control.is_gone(), state.protection.data);
+        let (ends, is_gone) = (state.control.ends_first(), state.control.is_gone());
+        let is_protected = state.protection.data;
         let Some(transfer) = state.transfer() else { return };
-        if is_gone && !is_protected && transfer.form.mode == Mode::Stream {
-            return self.forsake(cx, session, out);
+        if !is_protected && transfer.form.mode == Mode::Stream {
+            if ends {
+                return; // QUIT may be in front of that end
+            }
+            if is_gone {
+                return self.forsake(cx, session, out);
+            }
         }
         let File::Open(file) = transfer.file else { return };
         transfer.file = File::Keeping(file);

@@ -58,6 +58,7 @@ impl<M: Message> Server<M> {
                     state.control.half = PeerHalf::Finished;
                     self.obey_waiting(cx, session, out);
                     self.touch(cx, session);
+                    self.pump(cx, session, out); // a file may have waited for that
                 }
             }
             (Stream::Control { session }, StreamsIndication::Ending { .. }) => {

@@ -582,6 +582,11 @@ impl Control {
         self.half >= PeerHalf::Finished && self.ended_first && !self.waiting.iter().any(quits)
     }
 
+    /// Returns whether that end has arrived, but not yet what the client said before it.
+    pub(super) fn ends_first(&self) -> bool {
+        self.half == PeerHalf::Ending && self.ended_first
+    }
+
     /// Returns whether nothing can be said there any more.
     pub(super) fn is_over(&self) -> bool {
         self.half == PeerHalf::Over

@@ -37,6 +37,24 @@ fn half_a_file_gets_no_name() {
     }
 }
 
+/// The end of the control association arrives behind more lines than the server takes while it
+/// stores, and among them may be a QUIT: until that is known, the file gets no name.
+#[test]
+fn a_file_waits_for_what_came_before_the_end_of_its_client() {
+    let mut dialogue = Dialogue::new(server_config());
+    dialogue.disk.borrow_mut().put("a", "older");
+    let data = dialogue.connect();
+    dialogue.say("STOR a\r\n");
+    let Dialogue { world, raw, control, .. } = &mut dialogue;
+    raw.say(world, data, &content(2000, 1)[..1000]);
+    raw.say(world, *control, &b"NOOP\r\n".repeat(20_000));
+    raw.finish(world, *control);
+    raw.finish(world, data);
+    world.run_for(Duration::from_secs(1));
+    assert_ne!(dialogue.codes().last(), Some(&226));
+    assert_eq!(dialogue.disk.borrow().octets("a").map(|octets| octets.len()), Some(5), "older");
+}
+
 /// A camera ends the data association, and then does not wait for the reply.
 #[test]
 fn what_ended_before_its_client_gets_its_name() {
