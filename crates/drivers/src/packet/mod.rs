@@ -7,8 +7,9 @@
 //! | `socket.rs` | its socket |
 //!
 //! The rest is as for [TUN devices](crate::tun): super-packets and checks, too. What this computer
-//! sends itself is not heard, and what is for other stations only where somebody else has made the
-//! interface promiscuous. The kernel hears all frames as well, and answers those for its own
+//! sends itself is not heard; what is for other stations is, so that a stack above may be a station
+//! with an address of its own (on Wi-Fi, whose access points take no other, with the
+//! [interface's](address)). The kernel hears all frames as well, and answers those for its own
 //! addresses: a stack above needs an IP address that the kernel does not have.
 
 mod socket;
@@ -52,8 +53,7 @@ impl<M: Message> DevicePort<M, OfPacket> {
     }
 }
 
-/// Returns the hardware address of an Ethernet interface: from it a stack above sends, since what
-/// is sent to another is not heard.
+/// Returns the hardware address of an Ethernet interface.
 ///
 /// # Errors
 /// The kernel's, where there is no such interface; `Unsupported` where it is not Ethernet.
