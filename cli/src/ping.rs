@@ -96,6 +96,8 @@ pub(crate) fn run(ping: &Ping) -> Result<(), Problem> {
         }
         let wait = next.since(driver.now()).clamp(Duration::from_millis(1), PATIENCE / 20);
         driver.turn(&mut stack, &mut asked, Some(wait))?;
+        let now = driver.now();
+        std::mem::take(&mut asked.came).into_iter().for_each(|message| asked.answer(now, message));
     }
     asked.conclude()
 }
@@ -128,7 +130,8 @@ struct Asked<'a> {
     left: Vec<Instant>,
     times: Vec<Duration>,
     used: Credit,
-    now: Instant,
+    /// What came, and was not looked at yet.
+    came: Vec<Message>,
     failed: Option<Ended>,
 }
 
@@ -143,7 +146,7 @@ impl<'a> Asked<'a> {
             left: Vec::new(),
             times: Vec::new(),
             used: Credit::NONE,
-            now: Instant::START,
+            came: Vec::new(),
             failed: None,
         }
     }
@@ -183,7 +186,7 @@ impl<'a> Asked<'a> {
         DatagramsRequest::Send { association: NAME, batch, properties: Default::default() }
     }
 
-    fn answer(&mut self, mut message: Message) {
+    fn answer(&mut self, now: Instant, mut message: Message) {
         let Ok(header) = message.pull::<Icmp>() else { return };
         let (identifier, number) = ((header.rest >> 16) as u16, header.rest as u16);
         let left = usize::from(number).checked_sub(1).and_then(|place| self.left.get(place));
@@ -192,7 +195,7 @@ impl<'a> Asked<'a> {
         else {
             return;
         };
-        let took = self.now.since(*left);
+        let took = now.since(*left);
         self.times.push(took);
         let octets = message.len();
         if self.ping.json {
@@ -268,7 +271,7 @@ impl<S: Protocol<Provides = Datagrams<Message>>> Outlet<S> for Asked<'_> {
             }
             DatagramsIndication::Delivered { batch, .. } => {
                 self.used += batch.cost();
-                batch.into_iter().for_each(|message| self.answer(message));
+                self.came.extend(batch);
             }
             DatagramsIndication::Reported { by, what, .. } => self.trouble(by, what),
             DatagramsIndication::Ended { why, .. } => self.failed = Some(why),
