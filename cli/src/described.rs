@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use stackwright::compose::graph::{DESCRIPTION_MOST, Description, Flaw};
+use stackwright_drivers::packet;
 
 use crate::flawed::Flawed;
 use crate::inet::Inet;
@@ -46,9 +47,14 @@ impl Described {
         Self::read(name.display().to_string(), text)
     }
 
-    /// One that is built in, on this device and at this address.
+    /// One that is built in, on this device and at this address. A TUN device has packets, any
+    /// other has frames between stations.
     pub(crate) fn on_device(name: &str, inet: &Inet) -> Result<Self, Problem> {
-        let Described { text, .. } = Self::load(Path::new(name))?;
+        const STATIONS: &str = "\"resolve\"\nover = \"ethernet\"\n\n[ethernet]";
+        let Described { mut text, .. } = Self::load(Path::new(name))?;
+        if packet::address(&inet.device).is_ok() {
+            text = text.replace("\"point\"", STATIONS).replace("\"tun\"", "\"packet\"");
+        }
         let text = text
             .replace("\"10.77.0.2/24\"", &format!("\"{}\"", inet.network))
             .replace("\"sw0\"", &format!("{:?}", inet.device));

@@ -38,8 +38,9 @@ use stackwright::xtp::services::{
 };
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
 use stackwright_drivers::line::Line;
+use stackwright_drivers::packet::{self, PacketSocket};
 use stackwright_drivers::tcp::Tcp;
-use stackwright_drivers::tun::Tun;
+use stackwright_drivers::tun::{Tun, TunKind, TunOptions};
 use stackwright_drivers::udp::Udp;
 use stackwright_drivers::{Driver, Lanes, Readiness};
 use stackwright_parts::{Boxed, Part, Registry};
@@ -188,7 +189,7 @@ const LINE: &[Parameter] = &[Parameter::required(
     ParameterKind::Text,
     "tcp://host:8001, serial:///dev/ttyUSB0?baud=9600 or pty:PATH",
 )];
-const TUN: &[Parameter] =
+const DEVICE: &[Parameter] =
     &[Parameter::required("device", ParameterKind::Text, "the device's name, such as sw0")];
 const DISK: &[Parameter] = &[
     Parameter::new("root", ParameterKind::Text, "the folder, unless the command gives it"),
@@ -198,7 +199,7 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let own: [(_, _, &'static [Parameter], Make); 19] = [
+    let own: [(_, _, &'static [Parameter], Make); 20] = [
         ("artp", purpose("artp"), artp::PARAMETERS, artp::make),
         ("copy", purpose("copy"), copy::described::<Message>().parameters, make_copy),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
@@ -206,7 +207,13 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
         ("proxy", purpose("proxy"), &[], make_proxy),
         ("tls", purpose("tls"), TLS, make_tls),
         ("kiss hub", purpose("kiss hub"), HUB, make_hub),
-        ("tun", "a TUN device of this machine", TUN, make_tun),
+        ("tun", "a TUN device of this machine", DEVICE, make_tun),
+        (
+            "packet",
+            "Ethernet frames of a device of this machine: TAP, veth, a network card",
+            DEVICE,
+            make_packet,
+        ),
         ("line", "a serial line, a pseudo terminal, or TCP to a device", LINE, make_line),
         (
             "tcp",
@@ -253,6 +260,7 @@ pub(crate) fn services(name: &str) -> [Vec<&'static str>; 2] {
         "tcp" => catalogue::services::<Tcp<Message>, Message, Readiness>(),
         "udp" => catalogue::services::<Udp<Message>, Message, Readiness>(),
         "tun" => catalogue::services::<Tun<Message>, Message, Readiness>(),
+        "packet" => catalogue::services::<PacketSocket<Message>, Message, Readiness>(),
         "disk" => catalogue::services::<Disk<Message>, Message, Readiness>(),
         _ => catalogue::find(name).map(CatalogueEntry::services).unwrap_or_default(),
     }
@@ -434,6 +442,25 @@ fn make_tun(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
              ip tuntap add dev {device} mode tun user $USER"
         );
         table.flaw("device", made)
+    })
+}
+
+fn make_packet(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let lane = lane(table)?;
+    let Some(setting) = setting else { return shown::<PacketSocket<Message>>() };
+    let device = table.text("device").unwrap_or_default();
+    let (registry, pool) = (setting.driver.registry(), &setting.pool);
+    let socket = || PacketSocket::<Message>::open(device, &registry, lane, pool.clone());
+    let tap = TunOptions { kind: TunKind::Tap, ..TunOptions::default() };
+    // A TAP device that nobody has attached to is ours; another is a cable to who has. One that
+    // is not there would be made.
+    let opened = packet::address(device).and_then(|_| {
+        let tap = Tun::<Message>::open_with(device, tap, &registry, lane, pool.clone());
+        tap.map(Part::boxed).or_else(|_| socket().map(Part::boxed))
+    });
+    opened.map_err(|why| {
+        let says = format!("the device `{device}` cannot be opened for Ethernet frames: {why}");
+        table.flaw("device", says)
     })
 }
 

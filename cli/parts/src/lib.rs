@@ -30,6 +30,7 @@ use stackwright_drivers::Readiness;
 use stackwright_drivers::files::Disk;
 use stackwright_drivers::ip::Ip as Raw;
 use stackwright_drivers::line::Line;
+use stackwright_drivers::packet::PacketSocket;
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::tun::Tun;
 use stackwright_drivers::udp::Udp;
@@ -75,6 +76,7 @@ parts! {
     Disk<Message>,
     Raw<Message>,
     Line<Message>,
+    PacketSocket<Message>,
     Tcp<Message>,
     Tun<Message>,
     Udp<Message>,

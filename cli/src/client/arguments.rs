@@ -216,7 +216,7 @@ pub(crate) struct Connection {
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,
     /// Reach the server by TCP and IP of our own, from an address that the system does not have: on
-    /// this TUN device, such as sw0=10.77.0.2/24.
+    /// this device (TUN, TAP, veth or a network card), such as sw0=10.77.0.2/24.
     #[arg(long, value_name = "DEVICE=ADDR/LENGTH", conflicts_with_all = ["stack", "proxy"])]
     pub(crate) inet: Option<Inet>,
     /// The longest packet of ARTP or XTP, in octets [default: 1472, over IPv6 1452].

@@ -9,15 +9,32 @@ use stackwright_programs::scratch::Scratch;
 
 use crate::namespace::ip;
 
-/// A TUN device with an address of the kernel for each version of IP.
+/// The device `sw0` for us, with an address of the kernel for each version of IP at the other end,
+/// until it is dropped.
 pub(crate) struct Device;
 
 impl Device {
+    /// A TUN device.
     pub(crate) fn up() -> Self {
+        Self::of("tuntap add dev sw0 mode tun", "sw0")
+    }
+
+    /// One whose frames are Ethernet's.
+    pub(crate) fn tap() -> Self {
+        Self::of("tuntap add dev sw0 mode tap", "sw0")
+    }
+
+    /// One end of a pair that the kernel joins.
+    pub(crate) fn veth() -> Self {
+        Self::of("link add sw0 type veth peer name kernel", "kernel")
+    }
+
+    fn of(made: &str, kernel: &str) -> Self {
         ip("link set lo up");
-        ip("tuntap add dev sw0 mode tun");
-        ip("addr add 10.77.0.1/24 dev sw0");
-        ip("addr add fd77::1/64 dev sw0 nodad");
+        ip(made);
+        ip(&format!("addr add 10.77.0.1/24 dev {kernel}"));
+        ip(&format!("addr add fd77::1/64 dev {kernel} nodad"));
+        ip(&format!("link set {kernel} up"));
         ip("link set sw0 up");
         Device
     }
@@ -25,6 +42,12 @@ impl Device {
     /// The option `--inet` for an address of ours.
     pub(crate) fn inet(&self, own: &str) -> String {
         format!("sw0={own}/{}", if own.contains(':') { 64 } else { 24 })
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        ip("link delete sw0");
     }
 }
 
