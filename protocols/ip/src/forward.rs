@@ -2,6 +2,7 @@
 
 use core::net::IpAddr;
 
+use stackwright_contract::ask::Query;
 use stackwright_contract::services::{Batch, MessageProperties};
 use stackwright_contract::{Context, PathLimits};
 use stackwright_wire::Message;
@@ -10,7 +11,39 @@ use crate::address::is_host;
 use crate::errors::{Fault, complete_check};
 use crate::head::v4;
 use crate::head::{Head, TCP};
-use crate::{Ip, NAME, Out, super_packets};
+use crate::{Config, Ip, NAME, Out, super_packets};
+
+/// What has been forwarded? It is asked under any name, and answered by a router.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Forwarded;
+
+impl Query for Forwarded {
+    type Answer = RoutingReport;
+}
+
+/// What does a host or a router know of its links and routes? It is asked under any name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Routing;
+
+impl Query for Routing {
+    type Answer = Config;
+}
+
+/// What a router has forwarded so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RoutingReport {
+    /// Packets, as they came: one that a kernel did not segment is one.
+    pub packets: u64,
+    /// Octets of them, headers included.
+    pub octets: u64,
+}
+
+impl RoutingReport {
+    fn add(&mut self, packets: usize, octets: usize) {
+        self.packets += packets as u64;
+        self.octets += octets as u64;
+    }
+}
 
 /// Octets of a header that change with each hop, and all before them.
 const HOPS4: usize = 12;
@@ -77,6 +110,7 @@ impl<M: Message> Ip<M> {
         let mut octets = batch.into_octets();
         let Some(packets) = octets.unshared() else { return Err(Batch::new(octets, size)) };
         packets.chunks_mut(size).for_each(lower_hops);
+        self.forwarded.add(packets.len().div_ceil(size), packets.len());
         let (packets, hop) = (Batch::new(octets, size), self.hop(interface, next_hop, out));
         self.pass(cx, hop, packets, MessageProperties::default(), None, out);
         Ok(())
@@ -120,6 +154,7 @@ impl<M: Message> Ip<M> {
             }
         }
         take_hop(&head, &mut packet);
+        self.forwarded.add(1, head.total);
         let hop = self.hop(interface, next_hop, out);
         let properties = MessageProperties::default();
         if is_several && is_long {

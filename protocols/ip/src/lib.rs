@@ -46,6 +46,7 @@ mod super_packets;
 
 pub use config::{Config, IpInterface, IpRoute};
 pub use described::{described, described_point};
+pub use forward::{Forwarded, Routing, RoutingReport};
 pub use point::Point;
 
 use alloc::collections::VecDeque;
@@ -90,6 +91,7 @@ pub struct Ip<M: Message> {
     reassembly: Reassembly,
     paths: PathMtu,
     limiter: Limiter,
+    forwarded: RoutingReport,
     /// Of identifications: a secret, and how many packets have left in fragments.
     hashing: Keyed,
     fragmented: u32,
@@ -122,6 +124,7 @@ impl<M: Message> Ip<M> {
             reassembly: Reassembly::default(),
             paths: PathMtu::default(),
             limiter: Limiter::new(config.seed),
+            forwarded: RoutingReport::default(),
             hashing: Keyed::new(config.seed),
             fragmented: 0,
             has_begun: false,
@@ -240,6 +243,9 @@ impl<M: Message> Protocol for Ip<M> {
         question: &mut Question<'_>,
         below: &dyn Ask<Self::Uses>,
     ) {
+        question
+            .answer::<Routing>(|_| Some(self.config.clone()))
+            .answer::<Forwarded>(|_| Some(self.forwarded));
         let Some(open) = self.above.get(about) else { return };
         question.answer::<Peer>(|_| Some(open.remote_participant()));
         if let Some(hop) = open.hop {

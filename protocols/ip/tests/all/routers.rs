@@ -1,8 +1,9 @@
 //! Routers of our own between hosts of our own.
 
+use stackwright_contract::ask::{NothingBelow, ask};
 use stackwright_contract::services::{Ecn, MessageProperties};
-use stackwright_contract::{PathLimits, Trouble};
-use stackwright_ip::{Config, IpInterface};
+use stackwright_contract::{Handle, PathLimits, Trouble};
+use stackwright_ip::{Config, Forwarded, IpInterface, RoutingReport};
 use stackwright_wire::check::Internet;
 use stackwright_wire::internet::pseudo_header;
 
@@ -87,6 +88,9 @@ fn a_router_takes_a_hop_and_keeps_the_check_right() {
     let mut last = packet("2001:db8::2", "2001:db8:1::2", 99, b"x");
     last[7] = 1;
     router.arrive(0, &last);
+    const NOBODY: Handle = Handle { index: 0, generation: 0 };
+    let forwarded = RoutingReport { packets: 2, octets: 20 + 40 + 2 * 10 };
+    assert_eq!(ask(&router.ip, NOBODY, Forwarded, &NothingBelow), Some(forwarded));
     assert_eq!(crate::packets::read_icmp(&router.left()[0].2), (3, 0, 0, last));
     for (packet, reason) in [
         (packet("10.0.0.2", "10.9.0.2", 99, b"x"), "a packet to where no route leads"),
