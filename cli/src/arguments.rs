@@ -16,6 +16,7 @@ use crate::jis::Jis;
 use crate::monitor::Monitor;
 use crate::perf::Perf;
 use crate::ping::Ping;
+use crate::router::Router;
 use crate::serve::Serve;
 use crate::spec::Spec;
 use crate::station::Station;
@@ -86,6 +87,8 @@ pub(crate) enum Command {
     Perf(Perf),
     /// Ask a host for echoes, by IP of our own on a device of this machine.
     Ping(Ping),
+    /// Forward packets between devices of this machine, by IP of our own.
+    Route(Router),
     /// Explain the guarantees of a stack, and why it is accepted or refused; or the policies of a
     /// protocol.
     Explain(Explain),

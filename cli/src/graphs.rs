@@ -16,7 +16,6 @@ use stackwright_drivers::files::{DiskOptions, Root};
 use stackwright_drivers::{Driver, Readiness};
 
 use crate::described::Described;
-use crate::inet::Inet;
 use crate::problem::Problem;
 use crate::registry::{self, Near, Setting, Taken, Wishes};
 use crate::stacks::{self, Message};
@@ -114,13 +113,11 @@ pub(crate) fn server(
     Ok((driver, ServerGraph { graph, writable: taken.writable, has_folder: taken.disk.is_some() }))
 }
 
-/// Builds a stack over IP of our own, which a description that is built in has, on a device.
-pub(crate) fn internet<T: Speaks<Message, Readiness>>(
-    name: &str,
-    inet: &Inet,
+/// Builds a stack of which the command says nothing.
+pub(crate) fn alone<T: Speaks<Message, Readiness>>(
+    described: &Described,
 ) -> Result<(Driver, Graph<Message, Readiness, T>), Problem> {
-    let described = Described::on_device(name, inet)?;
-    let (driver, graph, _) = build(&described, None, None, Wishes::default())?;
+    let (driver, graph, _) = build(described, None, None, Wishes::default())?;
     Ok((driver, graph))
 }
 

@@ -51,6 +51,7 @@ mod quantity;
 mod registry;
 mod remote;
 mod report;
+mod router;
 mod secret;
 mod serve;
 mod shell;
@@ -87,6 +88,7 @@ fn run() -> u8 {
         }
         Command::Perf(perf) => (perf.json(), perf::run(perf)),
         Command::Ping(ping) => (ping.json, ping::run(ping)),
+        Command::Route(router) => (router.json, router::run(router)),
         Command::Explain(explain) => (explain.json, explain::explain(explain)),
         Command::Draw(draw) => (false, explain::draw(draw)),
         Command::Features(features) => (features.json, features::run(features)),

@@ -17,6 +17,7 @@ use stackwright::wire::Message as _;
 use stackwright::wire::check::Internet;
 use stackwright::wire::internet::{Icmp, pseudo_header};
 
+use crate::described::Described;
 use crate::graphs;
 use crate::inet::Inet;
 use crate::interrupts::interrupts;
@@ -71,7 +72,8 @@ const ECHO: [(u8, u8); 2] = [(8, 0), (128, 129)];
 
 pub(crate) fn run(ping: &Ping) -> Result<(), Problem> {
     let host = find(ping)?;
-    let (mut driver, mut stack) = graphs::internet::<Datagrams<Message>>("ping", &ping.inet)?;
+    let described = Described::on_device("ping", &ping.inet)?;
+    let (mut driver, mut stack) = graphs::alone::<Datagrams<Message>>(&described)?;
     let interrupted = interrupts()?;
     let mut asked = Asked::new(ping, host);
     let open = DatagramsRequest::Open {

@@ -7,6 +7,7 @@
 #[path = "../../../crates/drivers/tests/all/namespace.rs"]
 #[allow(dead_code, reason = "tests of drivers make networks as root, too")]
 mod namespace;
+mod routers;
 mod strangers;
 
 use std::fs;

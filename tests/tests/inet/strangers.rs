@@ -77,13 +77,48 @@ pub(crate) fn ours(folder: &Scratch, inet: &str) -> Running {
 /// Starts a server and waits until its address answers.
 pub(crate) fn listening(mut command: Command, own: &str) -> Running {
     let server = Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()));
-    let answers = || {
-        let mut ping = Command::new("ping");
-        ping.args(["-c", "1", "-W", "1", own]).stdout(Stdio::null()).stderr(Stdio::null());
-        ping.status().is_ok_and(|status| status.success())
-    };
-    assert!(soon(answers), "{own} answers");
+    assert!(soon(|| answers(own)), "{own} answers");
     server
+}
+
+/// Whether the kernel's ping is answered.
+pub(crate) fn answers(host: &str) -> bool {
+    let mut ping = Command::new("ping");
+    ping.args(["-c", "1", "-W", "1", host]).stdout(Stdio::null()).stderr(Stdio::null());
+    ping.status().is_ok_and(|status| status.success())
+}
+
+/// A second network, without any device but its loopback interface, until it is dropped.
+pub(crate) struct Elsewhere(Running);
+
+impl Elsewhere {
+    pub(crate) fn new() -> Self {
+        let own = fs::read_link("/proc/self/ns/net").expect("/proc is there");
+        let mut command = Command::new("unshare");
+        let keeper = Running::start(command.args(["-n", "sleep", "1000"]).stdin(Stdio::null()));
+        let there = format!("/proc/{}/ns/net", keeper.number());
+        assert!(soon(|| fs::read_link(&there).is_ok_and(|net| net != own)), "it has a network");
+        let elsewhere = Elsewhere(keeper);
+        elsewhere.ip("link set lo up");
+        elsewhere
+    }
+
+    /// The number of a process that is there.
+    pub(crate) fn number(&self) -> u32 {
+        self.0.number()
+    }
+
+    /// A program that is to run there.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new("nsenter");
+        command.args(["-t", &self.number().to_string(), "-n", program]);
+        command
+    }
+
+    /// Configures it (ip(8)).
+    pub(crate) fn ip(&self, line: &str) {
+        run(self.command("ip").args(line.split(' '))).succeeded();
+    }
 }
 
 /// What curl fetches from a server of ours.
