@@ -162,6 +162,47 @@ fn a_closed_port_refuses_at_once() {
     });
 }
 
+/// A client that has said everything and closed its half is answered all the same.
+#[test]
+fn nc_closes_its_half() {
+    if !has("nc") {
+        return;
+    }
+    rootless("nc_closes_its_half", || {
+        let device = Device::up();
+        for [_, own] in ENDS {
+            let (empty, _) = folder(0);
+            let _server = ours(&empty, &device.inet(own));
+            let mut nc = Command::new("sh");
+            nc.args(["-c", &format!("printf 'USER ftp\\r\\nNOOP\\r\\n' | nc -N -w 20 {own} 2121")]);
+            let said = run(&mut nc).succeeded().text();
+            let codes = said.lines().filter_map(|line| line.get(..4));
+            assert!(codes.eq(["220 ", "331 ", "200 "]), "{said}");
+        }
+    });
+}
+
+#[test]
+fn traceroute_reaches_us() {
+    if !has("traceroute") {
+        return;
+    }
+    rootless("traceroute_reaches_us", || {
+        let device = Device::up();
+        for [_, own] in ENDS {
+            let (empty, _) = folder(0);
+            let _server = ours(&empty, &device.inet(own));
+            for probe in ["-U", "-I", "-T"] {
+                let mut trace = Command::new("traceroute");
+                trace.args(["-n", "-q", "1", "-w", "5", "-m", "3", probe, own]);
+                let said = run(&mut trace).succeeded().text();
+                assert_eq!(said.lines().count(), 2, "{said}");
+                assert!(said.contains(&format!(" 1  {own} ")), "{said}");
+            }
+        }
+    });
+}
+
 /// Wireshark finds nothing malformed, and every check right.
 #[test]
 fn wireshark_finds_nothing_wrong() {
