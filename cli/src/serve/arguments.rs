@@ -55,8 +55,9 @@ pub(crate) struct Serve {
         conflicts_with_all = ["listen", "artp", "stack"]
     )]
     pub(crate) xtp: Vec<SocketAddr>,
-    /// Serve at an address that the system does not have, over TCP and IP of our own: on this TUN
-    /// device, such as sw0=10.77.0.2/24. Port 2121 there, unless --listen says another.
+    /// Serve at an address that the system does not have, over TCP and IP of our own: on this
+    /// device (TUN, TAP, veth or a network card), such as sw0=10.77.0.2/24. Port 2121 there, unless
+    /// --listen says another.
     #[arg(
         long,
         value_name = "DEVICE=ADDR/LENGTH",

@@ -8,7 +8,7 @@ use stackwright::contract::{Duration, Instant, Protocol};
 use stackwright_simulator::{Conditions, Queue, World};
 
 use super::M;
-use super::transports::{CLIENT, Lowest, SERVER, Side, Visit, add, each, listen, open};
+use super::transports::{CLIENT, Lowest, OverUdp, SERVER, Side, Visit, add, each, listen, open};
 
 /// What the client sends, in messages of 1000 octets.
 const OCTETS: usize = 30_000;
@@ -71,6 +71,13 @@ fn every_transport_opens_carries_and_closes_over_paths_of_any_rate_and_delay() {
                 each(&mut Path(rate, delay, loss));
             }
         }
+    }
+}
+
+#[test]
+fn every_transport_does_so_on_udp_of_our_own() {
+    for loss in [0.0, 0.1] {
+        each(&mut OverUdp(&mut Path(2_000_000, 20, loss)));
     }
 }
 

@@ -19,8 +19,10 @@ use stackwright::xtp::services::{
     AcknowledgedDatagram, BulkData, Connection, IsochronousStream, Stream, Transaction,
     UnacknowledgedDatagram,
 };
-use stackwright::{artp, ordered, stop_and_wait, xtp};
-use stackwright_simulator::{Application, Asks, Lanes, SimulatedDatagrams, StationId, World};
+use stackwright::{artp, ordered, stop_and_wait, udp, xtp};
+use stackwright_simulator::{
+    Application, Asks, Lanes, SimulatedDatagrams, SimulatedHosts, StationId, World,
+};
 
 use super::M;
 
@@ -230,4 +232,23 @@ pub(crate) fn each(visit: &mut impl Visit) {
     visit.visit("xtp unacknowledged", of_xtp::<UnacknowledgedDatagram>, false);
     let of_stop_and_wait = |nth: u8| Layer::new(stop_and_wait::Rules::<M>::default(), nth.into());
     visit.visit("stop-and-wait", of_stop_and_wait, true);
+}
+
+/// Visits each transport on UDP of our own, which is on the hosts of the network. The server is the
+/// first, the client the second.
+pub(crate) struct OverUdp<'a, V>(pub(crate) &'a mut V);
+
+impl<V: Visit> Visit for OverUdp<'_, V> {
+    fn visit<T, P>(&mut self, name: &str, layer: impl Fn(u8) -> P, reliable: bool)
+    where
+        T: Transfer<Message = M>,
+        P: Protocol<Provides = T, Uses = Datagrams<M>> + 'static,
+        Over<P, Lowest>: Protocol<Provides = T, Uses = <Lowest as Protocol>::Uses>,
+    {
+        let over = |nth: u8| {
+            let hosts = SimulatedHosts::new([SERVER, CLIENT][usize::from(nth) - 1], 17);
+            Over::new(layer(nth), Over::new(udp::layer::<M>(nth.into()), hosts))
+        };
+        self.0.visit::<T, Over<P, Over<udp::Udp<M>, SimulatedHosts<M>>>>(name, over, reliable);
+    }
 }
