@@ -6,6 +6,7 @@
 //! | `dialogue.rs` | what is said to a proxy, in whichever protocol |
 //! | `socks.rs` | SOCKS 5 (RFC 1928, 1929) |
 //! | `http.rs` | CONNECT of HTTP/1.1 (RFC 9110 §9.3.6) |
+//! | `server.rs` | the other side of it: what a proxy hears and says |
 //! | `receive.rs`, `send.rs` | words from below, and from above |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -17,9 +18,11 @@ mod dialogue;
 mod http;
 mod receive;
 mod send;
+mod server;
 mod socks;
 
 pub use config::{Config, Kind, Login};
+pub use server::{SocksServer, SocksStep, SocksTarget};
 
 use alloc::vec::Vec;
 

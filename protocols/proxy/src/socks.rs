@@ -2,20 +2,21 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 
 use stackwright_contract::services::Ended;
 
 use crate::config::Login;
 use crate::dialogue::Progress;
+use crate::server::push_address;
 
-const VERSION: u8 = 5;
-const NO_LOGIN: u8 = 0;
+pub(crate) const VERSION: u8 = 5;
+pub(crate) const NO_LOGIN: u8 = 0;
 const USER_AND_PASSWORD: u8 = 2;
-const CONNECT: u8 = 1;
-const IPV4: u8 = 1;
-const NAME: u8 = 3;
-const IPV6: u8 = 4;
+pub(crate) const CONNECT: u8 = 1;
+pub(crate) const IPV4: u8 = 1;
+pub(crate) const NAME: u8 = 3;
+pub(crate) const IPV6: u8 = 4;
 
 /// What the proxy's next octets are.
 pub(crate) struct Socks {
@@ -47,17 +48,7 @@ impl Socks {
             }
         };
         let mut connect = vec![VERSION, CONNECT, 0];
-        match peer.ip() {
-            IpAddr::V4(address) => {
-                connect.push(IPV4);
-                connect.extend_from_slice(&address.octets());
-            }
-            IpAddr::V6(address) => {
-                connect.push(IPV6);
-                connect.extend_from_slice(&address.octets());
-            }
-        }
-        connect.extend_from_slice(&peer.port().to_be_bytes());
+        push_address(&mut connect, peer);
         Some((Socks { step: Step::Method, login, connect }, first))
     }
 
