@@ -18,6 +18,7 @@ use crate::perf::Perf;
 use crate::ping::Ping;
 use crate::router::Router;
 use crate::serve::Serve;
+use crate::socks::Socks;
 use crate::spec::Spec;
 use crate::station::Station;
 
@@ -89,6 +90,8 @@ pub(crate) enum Command {
     Ping(Ping),
     /// Forward packets between devices of this machine, by IP of our own.
     Route(Router),
+    /// Connect the clients of a SOCKS 5 proxy onward, by TCP and IP of our own.
+    Socks(Socks),
     /// Explain the guarantees of a stack, and why it is accepted or refused; or the policies of a
     /// protocol.
     Explain(Explain),

@@ -12,7 +12,7 @@ use crate::inet::Inet;
 use crate::problem::Problem;
 
 /// The descriptions that every program has with it, by the commands that they describe.
-const BUILT_IN: [(&[&str], &str); 12] = [
+const BUILT_IN: [(&[&str], &str); 13] = [
     (&["get", "put", "ls"], include_str!("../stacks/get.toml")),
     (&["get-tls"], include_str!("../stacks/get-tls.toml")),
     (&["get-artp"], include_str!("../stacks/get-artp.toml")),
@@ -22,6 +22,7 @@ const BUILT_IN: [(&[&str], &str); 12] = [
     (&["serve-artp"], include_str!("../stacks/serve-artp.toml")),
     (&["serve-xtp"], include_str!("../stacks/serve-xtp.toml")),
     (&["serve-inet"], include_str!("../stacks/serve-inet.toml")),
+    (&["socks"], include_str!("../stacks/socks.toml")),
     (&["ping"], include_str!("../stacks/ping.toml")),
     (&["radio"], include_str!("../stacks/radio.toml")),
     (&["radio-hub"], include_str!("../stacks/radio-hub.toml")),
@@ -102,7 +103,7 @@ mod tests {
         let own =
             ["get-tls", "get-artp", "serve-artp", "get-xtp", "serve-xtp", "radio", "radio-hub"]
                 .into_iter()
-                .chain(["get-inet", "serve-inet", "ping"]);
+                .chain(["get-inet", "serve-inet", "socks", "ping"]);
         for name in ["get", "put", "ls", "serve"].into_iter().chain(own) {
             assert_eq!(
                 Described::load(Path::new(name)).map(|stack| stack.name).ok().as_deref(),

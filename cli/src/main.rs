@@ -55,6 +55,7 @@ mod router;
 mod secret;
 mod serve;
 mod shell;
+mod socks;
 mod spec;
 mod specification;
 mod stacks;
@@ -89,6 +90,7 @@ fn run() -> u8 {
         Command::Perf(perf) => (perf.json(), perf::run(perf)),
         Command::Ping(ping) => (ping.json, ping::run(ping)),
         Command::Route(router) => (router.json, router::run(router)),
+        Command::Socks(socks) => (socks.json, socks::run(socks)),
         Command::Explain(explain) => (explain.json, explain::explain(explain)),
         Command::Draw(draw) => (false, explain::draw(draw)),
         Command::Features(features) => (features.json, features::run(features)),
