@@ -27,8 +27,8 @@ Examples:
   stackwright explain artp
   stackwright explain tailored --with \"reliable; ordered; flow_control(256)\"")]
 pub(crate) struct Explain {
-    /// A stack file, a built-in stack (get, put, ls, serve, get-artp, serve-artp, get-xtp,
-    /// serve-xtp, radio, radio-hub), or a protocol such as artp.
+    /// A stack file, a built-in stack (get, put, ls, serve, each but put and ls also with -artp,
+    /// -xtp and -inet; ping, socks, xkernel-rpc, radio, radio-hub), or a protocol such as artp.
     ///
     /// A protocol is explained by its policies and the reason for each. Without an argument, the
     /// format of stack files is explained.
@@ -50,8 +50,8 @@ Examples:
   stackwright draw serve
   stackwright draw get --dot | dot -Tsvg > get.svg")]
 pub(crate) struct Draw {
-    /// A stack file, or a built-in stack: get, put, ls, serve, get-artp, serve-artp, get-xtp,
-    /// serve-xtp, radio, radio-hub.
+    /// A stack file, or a built-in stack: get, put, ls, serve, each but put and ls also with -artp,
+    /// -xtp and -inet; ping, socks, xkernel-rpc, radio, radio-hub.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: PathBuf,
     /// Print Graphviz input.

@@ -386,7 +386,7 @@ impl Problem {
                 "require a login with --user NAME, or listen only at 127.0.0.1"
             }
             Problem::NoStack { .. } => {
-                "name a stack file or a built-in stack: get, put, ls, serve, get-artp, serve-artp, get-xtp, serve-xtp, radio, radio-hub"
+                "name a stack file or a built-in stack: get, put, ls, serve, or what `stackwright draw --help` lists"
             }
             Problem::Stack(_) => {
                 "`stackwright explain` describes the format, `stackwright draw get` shows an example"

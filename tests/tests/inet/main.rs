@@ -9,6 +9,7 @@ mod between;
 #[allow(dead_code, reason = "tests of drivers make networks as root, too")]
 mod namespace;
 mod routers;
+mod rpc;
 mod socks;
 mod strangers;
 
