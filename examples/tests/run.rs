@@ -8,6 +8,7 @@ use std::time::Duration;
 use stackwright_programs::picture::Picture;
 
 const HELLO: &str = env!("CARGO_BIN_EXE_hello");
+const INSIDE: &str = env!("CARGO_BIN_EXE_inside");
 const CHAT: &str = env!("CARGO_BIN_EXE_chat");
 const TELEMETRY: &str = env!("CARGO_BIN_EXE_telemetry");
 const RELAY: &str = env!("CARGO_BIN_EXE_relay");
@@ -78,6 +79,15 @@ impl Drop for Running {
 fn counted(line: &str, what: &str) -> u32 {
     let number = line.split_once(' ').filter(|(_, rest)| rest.starts_with(what));
     number.and_then(|(number, _)| number.parse().ok()).unwrap_or_else(|| panic!("{line}"))
+}
+
+#[test]
+fn inside_carries_a_stream_over_a_wire_that_loses_packets() {
+    for seed in ["1", "2", "3", "4", "5"] {
+        let mut inside = Running::start(INSIDE, &[seed]);
+        assert_eq!(inside.line(), "1080000 octets over a lossy wire: whole", "seed {seed}");
+        inside.finish();
+    }
 }
 
 #[test]
