@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 
 use stackwright_contract::services::Ended;
 
-use crate::socks::{CONNECT, IPV4, IPV6, NAME, NO_LOGIN, VERSION};
+use crate::socks::{CONNECT, IPV4, IPV6, NAME, NO_LOGIN, VERSION, push_address};
 
 /// "No acceptable methods" (RFC 1928 §3).
 const NO_METHOD: u8 = 0xff;
@@ -77,21 +77,6 @@ impl SocksServer {
         push_address(&mut said, own);
         said
     }
-}
-
-/// Writes an address with its kind, and a port.
-pub(crate) fn push_address(said: &mut Vec<u8>, address: SocketAddr) {
-    match address.ip() {
-        IpAddr::V4(host) => {
-            said.push(IPV4);
-            said.extend_from_slice(&host.octets());
-        }
-        IpAddr::V6(host) => {
-            said.push(IPV6);
-            said.extend_from_slice(&host.octets());
-        }
-    }
-    said.extend_from_slice(&address.port().to_be_bytes());
 }
 
 fn connect(heard: &mut Vec<u8>) -> SocksStep {

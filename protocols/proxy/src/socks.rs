@@ -2,13 +2,12 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::services::Ended;
 
 use crate::config::Login;
 use crate::dialogue::Progress;
-use crate::server::push_address;
 
 pub(crate) const VERSION: u8 = 5;
 pub(crate) const NO_LOGIN: u8 = 0;
@@ -105,6 +104,21 @@ fn refusal(code: u8) -> Ended {
         7 | 8 => Ended::Unavailable,
         _ => Ended::Reset(0),
     }
+}
+
+/// Writes an address with its kind, and a port.
+pub(crate) fn push_address(said: &mut Vec<u8>, address: SocketAddr) {
+    match address.ip() {
+        IpAddr::V4(host) => {
+            said.push(IPV4);
+            said.extend_from_slice(&host.octets());
+        }
+        IpAddr::V6(host) => {
+            said.push(IPV6);
+            said.extend_from_slice(&host.octets());
+        }
+    }
+    said.extend_from_slice(&address.port().to_be_bytes());
 }
 
 #[cfg(test)]
