@@ -44,7 +44,8 @@ impl<M: Message> Resolve<M> {
         (target, host): ([u8; 6], Ipv4Addr),
         out: Out<'_, M>,
     ) {
-        let Some(sender) = self.hardware else { return };
+        // Ethernet's hardware type: AX.25 has another, and longer addresses.
+        let Some(sender) = self.hardware.filter(|_| self.config.call.is_none()) else { return };
         let mut octets = [0; Arp::LENGTH];
         let (hardware, protocol, hardware_length, protocol_length) = ((), (), (), ());
         let (sender_host, target_host) = (from.octets(), host.octets());

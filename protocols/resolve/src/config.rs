@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use stackwright_contract::Duration;
+use stackwright_contract::{CallSign, Duration};
 
 /// The configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,6 +20,9 @@ pub struct Config {
     /// How long a neighbour has to confirm that it is reachable by what it sends, before it is
     /// asked (RFC 4861 §10, DELAY_FIRST_PROBE_TIME).
     pub delay: Duration,
+    /// The own call sign, where the stations are those of AX.25. ARP is not spoken there: the
+    /// neighbours are those that are known.
+    pub call: Option<CallSign>,
     /// Neighbours whose addresses are known and never change.
     pub neighbors: Vec<(IpAddr, [u8; 6])>,
 }
@@ -32,6 +35,7 @@ impl Default for Config {
             retransmit_time: Duration::from_secs(1),
             reachable_time: Duration::from_secs(30),
             delay: Duration::from_secs(5),
+            call: None,
             neighbors: Vec::new(),
         }
     }

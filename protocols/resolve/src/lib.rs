@@ -10,6 +10,7 @@
 //! | `ages.rs` | what is given up first where a table is full |
 //! | `send.rs` | packets to next hops, and the ages of neighbours |
 //! | `receive.rs` | packets of the link, and what it takes |
+//! | `radio.rs` | stations of AX.25 in the place of Ethernet's |
 //! | `arp.rs`, `ndp.rs` | the packets of both protocols |
 //! | `syntax.rs` | what both consist of, for tools |
 //! | `config.rs`, `described.rs` | the configuration; its description in a file |
@@ -30,6 +31,7 @@ mod described;
 mod ndp;
 mod neighbors;
 mod own;
+mod radio;
 mod receive;
 mod send;
 mod stations;
@@ -245,7 +247,7 @@ impl<M: Message> Protocol for Resolve<M> {
             }
             DatagramsIndication::Changed { path, .. } => self.changed(path, out),
             DatagramsIndication::Listening { local, .. } => {
-                if let Address::Hardware { address, .. } = local.address {
+                if let Some((address, _)) = radio::key(local) {
                     self.hardware = Some(address);
                     self.go_up(cx, out);
                 }

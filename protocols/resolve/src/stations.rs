@@ -14,7 +14,7 @@ use stackwright_wire::Message;
 
 use crate::ages::Used;
 use crate::version::{Key, Version};
-use crate::{NAME, Out, Resolve};
+use crate::{NAME, Out, Resolve, radio};
 
 /// How many associations are kept below.
 const STATIONS_MOST: usize = 512;
@@ -45,12 +45,13 @@ pub(crate) struct Queued<M> {
     pub(crate) properties: MessageProperties,
 }
 
-/// Returns the participant that the layer below knows by that key.
-fn station_of((address, kind): Key) -> Participant {
-    Address::Hardware { address, kind }.into()
-}
-
 impl<M: Message> Resolve<M> {
+    /// Returns the participant that the layer below knows by that key.
+    fn station_of(&self, key: Key) -> Participant {
+        let hardware = |(address, kind)| Address::Hardware { address, kind }.into();
+        self.config.call.map_or_else(|| hardware(key), |own| radio::station(key, own))
+    }
+
     /// Listens below for one version, and opens the way to all stations: when that is open, the
     /// link is up, and what its path takes is known.
     pub(crate) fn begin(&mut self, cx: &Context, version: Version, out: Out<'_, M>) {
@@ -59,7 +60,7 @@ impl<M: Message> Resolve<M> {
         }
         for kind in version.kinds() {
             let listener = self.below.listen(*kind);
-            let local = station_of(([0; 6], *kind));
+            let local = self.station_of(([0; 6], *kind));
             out.request(DatagramsRequest::Listen { listener, local });
             for _ in 0..AWAITED {
                 self.expect(listener, out);
@@ -92,7 +93,7 @@ impl<M: Message> Resolve<M> {
         let used = Used { sent: true, turn: self.turn() };
         let association = self.below.open(|_| Station { key, credit, queue, used, left: false });
         self.add_station(key, association, used);
-        let (remote, local) = (station_of(key), None);
+        let (remote, local) = (self.station_of(key), None);
         out.request(DatagramsRequest::Open { association, remote, local, credit: AT_ONCE });
         association
     }
@@ -201,10 +202,9 @@ impl<M: Message> Resolve<M> {
         path: PathLimits,
         out: Out<'_, M>,
     ) {
-        let Address::Hardware { address, kind } = remote.address else {
+        let Some(key) = radio::key(remote) else {
             return cx.dropped(NAME, "a station that has no hardware address");
         };
-        let key = (address, kind);
         if let Some(listener) = self.below.waits_at(name) {
             self.expect(listener, out);
             let queue = match self.stations.resolve(&key) {
