@@ -12,7 +12,7 @@ use crate::inet::Inet;
 use crate::problem::Problem;
 
 /// The descriptions that every program has with it, by the commands that they describe.
-const BUILT_IN: [(&[&str], &str); 14] = [
+const BUILT_IN: [(&[&str], &str); 15] = [
     (&["get", "put", "ls"], include_str!("../stacks/get.toml")),
     (&["get-tls"], include_str!("../stacks/get-tls.toml")),
     (&["get-artp"], include_str!("../stacks/get-artp.toml")),
@@ -25,6 +25,7 @@ const BUILT_IN: [(&[&str], &str); 14] = [
     (&["socks"], include_str!("../stacks/socks.toml")),
     (&["xkernel-rpc"], include_str!("../stacks/xkernel-rpc.toml")),
     (&["ping"], include_str!("../stacks/ping.toml")),
+    (&["ftp-radio"], include_str!("../stacks/ftp-radio.toml")),
     (&["radio"], include_str!("../stacks/radio.toml")),
     (&["radio-hub"], include_str!("../stacks/radio-hub.toml")),
 ];
@@ -104,7 +105,7 @@ mod tests {
         let own =
             ["get-tls", "get-artp", "serve-artp", "get-xtp", "serve-xtp", "radio", "radio-hub"]
                 .into_iter()
-                .chain(["get-inet", "serve-inet", "socks", "ping", "xkernel-rpc"]);
+                .chain(["get-inet", "serve-inet", "socks", "ping", "xkernel-rpc", "ftp-radio"]);
         for name in ["get", "put", "ls", "serve"].into_iter().chain(own) {
             assert_eq!(
                 Described::load(Path::new(name)).map(|stack| stack.name).ok().as_deref(),

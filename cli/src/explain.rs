@@ -28,7 +28,7 @@ Examples:
   stackwright explain tailored --with \"reliable; ordered; flow_control(256)\"")]
 pub(crate) struct Explain {
     /// A stack file, a built-in stack (get, put, ls, serve, each but put and ls also with -artp,
-    /// -xtp and -inet; ping, socks, xkernel-rpc, radio, radio-hub), or a protocol such as artp.
+    /// -xtp and -inet; ping, socks, xkernel-rpc, ftp-radio, radio, radio-hub), or a protocol such as artp.
     ///
     /// A protocol is explained by its policies and the reason for each. Without an argument, the
     /// format of stack files is explained.
@@ -51,7 +51,7 @@ Examples:
   stackwright draw get --dot | dot -Tsvg > get.svg")]
 pub(crate) struct Draw {
     /// A stack file, or a built-in stack: get, put, ls, serve, each but put and ls also with -artp,
-    /// -xtp and -inet; ping, socks, xkernel-rpc, radio, radio-hub.
+    /// -xtp and -inet; ping, socks, xkernel-rpc, ftp-radio, radio, radio-hub.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: PathBuf,
     /// Print Graphviz input.

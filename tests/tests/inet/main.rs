@@ -8,6 +8,7 @@ mod between;
 #[path = "../../../crates/drivers/tests/all/namespace.rs"]
 #[allow(dead_code, reason = "tests of drivers make networks as root, too")]
 mod namespace;
+mod radio;
 mod routers;
 mod rpc;
 mod socks;
