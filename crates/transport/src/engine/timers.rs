@@ -21,6 +21,10 @@ const DOUBLED_MOST: u32 = 6;
 /// nothing.
 const STANDSTILL: u64 = 20;
 
+/// Which part of the silence after which a peer counts as gone a wait takes at most that is guessed
+/// from the opening: its answer may have been late for another reason than the path's rate.
+const GUESSED_MOST: u64 = 8;
+
 impl<C: Configuration> Association<C> {
     /// Handles the passing of time. Only units, and the policy that waits for the peer to be heard,
     /// need to be told; every other policy is asked with the time by `transmit`.
@@ -86,8 +90,9 @@ impl<C: Configuration> Association<C> {
     fn overdue_at(&mut self, view: &View, overtaken: Option<Instant>) -> Option<Instant> {
         let patience = self.slots.recovery.patience(view)?;
         let sent = self.sending.sent.oldest_at()?;
-        let at =
-            sent.max(self.clocks.timer_since).later(patience.max(self.first_takes(view.in_flight)));
+        let at = sent
+            .max(self.clocks.timer_since)
+            .later(patience.max(self.first_takes(view, view.in_flight)));
         Some(overtaken.map_or(at, |late| late.max(at)))
     }
 
@@ -95,11 +100,12 @@ impl<C: Configuration> Association<C> {
     /// the opening alone, with a quarter more for headers: a request and its answer took at least
     /// as long as their octets take on its slowest link, and so do an acknowledgement and what it
     /// waits behind. On a slow link, the first packets are not lost when they take much longer.
-    fn first_takes(&self, octets: u64) -> Nanoseconds {
-        self.opening.map_or(0, |opening| {
-            let own = opening.octets.max(1) as u64;
-            opening.took.saturating_mul(octets + octets / 4 + own) / own
-        })
+    fn first_takes(&self, view: &View, octets: u64) -> Nanoseconds {
+        let Some(opening) = self.opening else { return 0 };
+        let own = opening.octets.max(1) as u64;
+        let takes = opening.took.saturating_mul(octets + octets / 4 + own) / own;
+        let silence = self.slots.recovery.dead_after(view, u32::MAX);
+        silence.map_or(takes, |silence| takes.min(silence / GUESSED_MOST))
     }
 
     /// Returns when a packet that is merely late now is lost: one that left later was acknowledged
@@ -180,7 +186,7 @@ impl<C: Configuration> Association<C> {
         let wait = self.slots.recovery.probes_after(view)?;
         // Of several packets, the first is reported when it has arrived.
         let one = self.slots.format.room(usize::MAX, &MessageProperties::default()) as u64;
-        let wait = wait.max(self.first_takes(view.in_flight.min(one)));
+        let wait = wait.max(self.first_takes(view, view.in_flight.min(one)));
         match self.probe {
             Probe::Ready => Some(self.clocks.stirred.later(wait)),
             Probe::Due(_) => None,
