@@ -80,6 +80,7 @@ mod adapter_address;
 mod application;
 mod channel;
 mod chunks;
+mod clock;
 mod datagrams;
 mod disk;
 mod drops;
@@ -108,6 +109,7 @@ pub use channel::{
     ChannelFlaw, HdlcFrame, Hearing, OnAir, Reception, StationDescription,
 };
 pub use chunks::Chunks;
+pub use clock::Clock;
 pub use datagrams::{CheckedDatagrams, SimulatedDatagrams};
 pub use disk::{DiskFaults, SimulatedDisk, Tree};
 pub use drops::Drops;

@@ -15,7 +15,7 @@ use crate::nat::Translators;
 use crate::packets::Packets;
 use crate::station::{Departures, Hosted, Station, StationId};
 use crate::trace::{Notes, UNBROKEN};
-use crate::{Application, Drops, Lanes, Network, Segment, Trace};
+use crate::{Application, Clock, Drops, Lanes, Network, Segment, Trace};
 
 /// Stations, a network between them, and time that passes only from one event to the next.
 pub struct World<M> {
@@ -41,6 +41,9 @@ pub struct World<M> {
 struct Seat<M> {
     station: Box<dyn Station<M>>,
     address: Option<IpAddr>,
+    clock: Clock,
+    /// Until when nothing of it runs.
+    sleeps: Instant,
     /// The earliest time for which a `Wake` is among the events.
     wakes: Option<Instant>,
     /// What its protocols dropped, if that is kept.
@@ -110,7 +113,8 @@ impl<M: Message> World<M> {
         let address = addresses.first().copied();
         let station = Hosted::new(self.random.u64(..), stack, application);
         let (station, drops) = (Box::new(station), Arc::default());
-        self.stations.push(Seat { station, address, wakes: None, drops });
+        let (clock, sleeps) = (Clock::default(), Instant::START);
+        self.stations.push(Seat { station, address, clock, sleeps, wakes: None, drops });
         if self.trace.is_some() || self.keeps_drops {
             self.listen(index);
         }
@@ -138,6 +142,17 @@ impl<M: Message> World<M> {
     /// translator has lost its bindings: nothing passes by the earlier ones, in flight or not.
     pub fn translate(&mut self, station: IpAddr, outside: IpAddr, shift: u16) {
         self.translators.put(station, outside, shift);
+    }
+
+    /// Lets a station have this clock, from now on.
+    pub fn set_clock<P, A>(&mut self, station: StationId<P, A>, clock: Clock) {
+        self.stations[station.index].clock = clock;
+    }
+
+    /// Suspends a station for `time`: what arrives meanwhile, and what becomes due, it handles all
+    /// at once when it runs again.
+    pub fn suspend<P, A>(&mut self, station: StationId<P, A>, time: Duration) {
+        self.stations[station.index].sleeps = self.now + time;
     }
 
     /// Keeps a trace from now on.
@@ -280,6 +295,12 @@ impl<M: Message> World<M> {
         let Some((time, what)) = self.events.take() else { return false };
         self.now = time;
         let station = what.station();
+        if let Some(until) = station.map(|station| self.stations[station].sleeps)
+            && until > time
+        {
+            self.events.add(until, what);
+            return true;
+        }
         self.happen(what);
         if let Some(station) = station {
             while let Some(what) = self.events.take_if(time, station) {
@@ -351,8 +372,12 @@ impl<M: Message> World<M> {
     /// Runs one batch of a station, sends what leaves, and schedules the station's next wake.
     fn batch(&mut self, index: usize) {
         let seat = &mut self.stations[index];
-        seat.station.batch(self.now, &mut self.landing, &mut self.departures);
-        let deadline = seat.station.next_deadline();
+        if seat.sleeps > self.now {
+            return self.events.add(seat.sleeps, What::Wake { station: index });
+        }
+        let now = seat.clock.reads(self.now);
+        seat.station.batch(now, &mut self.landing, &mut self.departures);
+        let deadline = seat.station.next_deadline().map(|deadline| seat.clock.shows(deadline));
         for (lane, mut segment) in self.departures.drain(..) {
             let from = segment.from.ip();
             assert!(

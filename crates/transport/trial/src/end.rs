@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use stackwright_base::Arrival;
 use stackwright_contract::services::{Batch, BatchMessages, Credit, MessageProperties};
 use stackwright_contract::{Instant, Participant};
+use stackwright_simulator::Clock;
 use stackwright_transport::words::{Dropped, Ending, Phase};
 use stackwright_transport::{
     Association, Configuration, Delivery, Farewell, Graveyard, Memory, Slots,
@@ -13,29 +14,6 @@ use stackwright_wire::{BufferTree, Message};
 
 /// Room for everything.
 const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
-
-/// A clock that is not everybody's.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Clock {
-    /// How much faster than true time, in parts per million.
-    pub drift: i64,
-}
-
-impl Clock {
-    fn reads(self, now: Instant) -> Instant {
-        let nanoseconds = now.nanoseconds();
-        let drift = i128::from(nanoseconds) * i128::from(self.drift) / 1_000_000;
-        Instant::from_nanoseconds((i128::from(nanoseconds) + drift) as u64)
-    }
-
-    /// When it shows `shown`, at the latest.
-    fn shows(self, shown: Instant) -> Instant {
-        let nanoseconds = i128::from(shown.nanoseconds());
-        Instant::from_nanoseconds(
-            (nanoseconds * 1_000_000 / i128::from(1_000_000 + self.drift) + 1) as u64,
-        )
-    }
-}
 
 /// One end of a trial.
 pub struct End<C: Configuration<Message = BufferTree>> {

@@ -21,12 +21,13 @@ mod talk;
 mod wire;
 
 use stackwright_contract::Instant;
+pub use stackwright_simulator::Clock;
 use stackwright_simulator::{Conditions, Event};
 use stackwright_transport::words::Dropped;
 use stackwright_transport::{Configuration, Slots};
 use stackwright_wire::{BufferTree, Message};
 
-pub use end::{Clock, End};
+pub use end::End;
 pub use talk::{Failure, Outcome, Promise, Talk};
 use wire::Wire;
 pub use wire::bad;
