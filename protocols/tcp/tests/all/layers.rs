@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use fastrand::Rng;
 use stackwright_compose::Over;
-use stackwright_contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
-use stackwright_contract::{Context, Duration, Handle};
+use stackwright_contract::services::{Credit, Ended, Streams, StreamsIndication, StreamsRequest};
+use stackwright_contract::{Context, Duration, Handle, Protocol};
 use stackwright_simulator::{
     Application, Asks, Conditions, Reorder, SimulatedDatagrams, SimulatedHosts, StationId, World,
     seeds,
@@ -17,17 +17,17 @@ use crate::scene::{M, octets};
 
 type Stack = Over<TcpLayer<M>, Over<SimulatedHosts<M>, SimulatedDatagrams<M>>>;
 
-const LISTENER: Handle = Handle { index: 0, generation: 0 };
+pub(crate) const LISTENER: Handle = Handle { index: 0, generation: 0 };
 const CREDIT: Credit = Credit { octets: 1 << 16, messages: 0 };
-const PORT: u16 = 80;
+pub(crate) const PORT: u16 = 80;
 
-const fn name(index: u32) -> Handle {
+pub(crate) const fn name(index: u32) -> Handle {
     Handle { index, generation: 0 }
 }
 
 /// How a side ends its connections.
 #[derive(Clone, Copy, PartialEq)]
-enum Ends {
+pub(crate) enum Ends {
     /// Closes its half when it has said all.
     Finishes,
     /// Closes both halves when the peer has closed its half.
@@ -38,30 +38,30 @@ enum Ends {
 
 /// One connection of a station.
 #[derive(Default)]
-struct Side {
+pub(crate) struct Side {
     credit: usize,
-    said: usize,
+    pub(crate) said: usize,
     is_done: bool,
-    heard: Vec<u8>,
+    pub(crate) heard: Vec<u8>,
     finished: bool,
-    ended: Option<Ended>,
+    pub(crate) ended: Option<Ended>,
 }
 
 /// A station that says as many octets on each connection.
-struct Talker {
+pub(crate) struct Talker {
     says: Vec<u8>,
     ends: Ends,
-    sides: Vec<Side>,
+    pub(crate) sides: Vec<Side>,
 }
 
 impl Talker {
-    fn new(count: usize, says: Vec<u8>, ends: Ends) -> Self {
+    pub(crate) fn new(count: usize, says: Vec<u8>, ends: Ends) -> Self {
         Talker { says, ends, sides: (0..count).map(|_| Side::default()).collect() }
     }
 }
 
-impl Application<Stack> for Talker {
-    fn hear(&mut self, _: &Context, indication: StreamsIndication<M>, asks: &mut Asks<Stack>) {
+impl<P: Protocol<Provides = Streams<M>>> Application<P> for Talker {
+    fn hear(&mut self, _: &Context, indication: StreamsIndication<M>, asks: &mut Asks<P>) {
         let association = indication.name();
         if association == LISTENER {
             return;
@@ -167,7 +167,7 @@ impl Scene {
     }
 }
 
-fn bad(random: &mut Rng) -> Conditions {
+pub(crate) fn bad(random: &mut Rng) -> Conditions {
     Conditions {
         delay: Duration::from_millis(random.u64(0..20)),
         jitter: Duration::from_millis(random.u64(0..30)),

@@ -4,5 +4,6 @@ mod forged;
 mod layers;
 mod memory;
 mod scene;
+mod seeds;
 mod states;
 mod talks;
