@@ -186,6 +186,8 @@ impl<M: Message> TcpFormat<M> {
         if start < end && end <= expects && !header.rst && !header.syn {
             // All of it has arrived: the acknowledgement was lost.
             let inquiry = Some(view.answered.wrapping_add(1).into());
+            // The number of the peer's FIN is no octet's.
+            packet.truncate(view.received_upto.saturating_sub(start) as usize);
             let (mut incoming, len) = (Incoming { inquiry, ..Incoming::silent() }, packet.len());
             match len > 0 && self.is_known {
                 true => incoming.unit = Some(unit(view, start..start + len as u64, packet)),

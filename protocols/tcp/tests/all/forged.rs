@@ -252,6 +252,22 @@ fn a_segment_is_trimmed_to_the_window() {
     assert_eq!(said[0].header.acknowledgment_number, ISS[0].wrapping_add(1 + SAID + 60_000));
 }
 
+/// The number of a FIN is nobody's data: one that claims it, as old data, adds nothing to a half
+/// that has ended.
+#[test]
+fn nothing_is_taken_at_the_number_of_the_end() {
+    for before in [0, 10] {
+        let mut attack = Attack::usual();
+        attack.hears_with(|segment| segment.header.fin = true);
+        assert!(attack.scene.ends[1].association.heard_all(attack.scene.now));
+        attack.hears_with(|segment| {
+            segment.header.sequence_number = segment.header.sequence_number.wrapping_sub(before);
+            segment.data = vec![b'x'; before as usize + 1];
+        });
+        assert_eq!(attack.scene.ends[1].heard.len(), SAID as usize, "{before}");
+    }
+}
+
 /// RFC 7323 §3.2 and §5.3.
 #[test]
 fn an_old_timestamp_is_answered_and_none_is_dropped() {
