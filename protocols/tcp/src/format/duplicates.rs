@@ -31,6 +31,9 @@ impl Duplicates {
         bare: bool,
         segment: u64,
     ) -> Option<Range<u64>> {
+        if ack < view.settled_upto {
+            return None; // others have overtaken it
+        }
         let is_same = (ack, window) == self.last && bare && ack < view.sent_upto;
         if ack != self.last.0 {
             self.count = 0;
@@ -74,6 +77,14 @@ mod tests {
         for ack in [5000, 10_000] {
             assert!((0..9).all(|_| hear(ack, 9, true).is_none()), "{ack}");
         }
+    }
+
+    /// RFC 5681 §2: a duplicate has the highest number that was acknowledged.
+    #[test]
+    fn acknowledgements_that_others_overtook_tell_nothing() {
+        let mut duplicates = Duplicates::default();
+        let view = View { settled_upto: 2000, ..view(10_000) };
+        assert!((0..9).all(|_| duplicates.on_heard(&view, (1000, 9), true, 1000).is_none()));
     }
 
     #[test]

@@ -237,7 +237,7 @@ impl<M: Message> TcpFormat<M> {
             _ => ack,
         };
         if self.terms.sack {
-            read_blocks(&said, sent_upto, report);
+            read_blocks(view, &said, sent_upto, report);
         } else {
             let (bare, segment) = (end == start, self.room(0, &MessageProperties::default()));
             let heard = (ack, header.window);
@@ -303,8 +303,8 @@ fn resting<M>(packet: M) -> Incoming<M> {
 }
 
 /// Reads the blocks of a SACK option. The first may tell what arrived twice: it is acknowledged, or
-/// within the second (RFC 2883 §4).
-fn read_blocks(said: &Said, sent_upto: u64, report: &mut Report) {
+/// within the second (RFC 2883 §4). One that begins with what the peer expects contradicts that.
+fn read_blocks(view: &View, said: &Said, sent_upto: u64, report: &mut Report) {
     let span = |block: &(u32, u32)| -> Option<Range<u64>> {
         let (start, end) = (unwrap(block.0, 32, sent_upto), unwrap(block.1, 32, sent_upto));
         (start < end && end <= sent_upto).then_some(start..end)
@@ -316,7 +316,7 @@ fn read_blocks(said: &Said, sent_upto: u64, report: &mut Report) {
         let is_within = |other: &Range<u64>| other.start <= block.start && block.end <= other.end;
         if nth == 0 && (block.end <= report.upto || second.as_ref().is_some_and(is_within)) {
             report.again.push(block);
-        } else if block.start >= report.upto {
+        } else if block.start > report.upto.max(view.settled_upto) {
             report.held.push(block);
         }
     }

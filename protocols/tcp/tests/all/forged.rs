@@ -358,6 +358,25 @@ fn blocks_of_what_was_never_sent_are_not_believed() {
     assert_eq!(in_flight(&attack), 4000 - 1448);
 }
 
+/// A peer that reports what it says it expects contradicts itself: what it does not acknowledge is
+/// sent again, and nothing waits for ever.
+#[test]
+fn a_block_at_the_expected_number_is_not_believed() {
+    let mut attack = Attack::usual();
+    let next = attack.expected.header.acknowledgment_number;
+    attack.scene.send(1, &octets(4000));
+    assert_eq!(attack.scene.speaks(1).len(), 3);
+    attack.hears_with(|segment| segment.header.acknowledgment_number = next + 1448);
+    attack.hears_with(|segment| segment.sack = vec![(next + 1, next + 4000)]);
+    let again = (0..9).any(|_| {
+        let (now, association) = (attack.scene.now, &mut attack.scene.ends[1].association);
+        attack.scene.now = association.next_deadline(now).expect("it waits").max(now);
+        association.handle_timeout(attack.scene.now);
+        attack.scene.speaks(1).iter().any(|said| said.len() > 1000)
+    });
+    assert!(again);
+}
+
 /// RFC 2018 §8: a receiver may drop again what it has reported.
 #[test]
 fn what_was_reported_and_dropped_again_is_sent_again() {
