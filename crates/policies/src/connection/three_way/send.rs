@@ -4,6 +4,10 @@ use stackwright_transport::words::{Occasion, Signals, View};
 
 use super::{Question, State, ThreeWay};
 
+/// The first wait for an answer to the end of our half is at most this part of the silence after
+/// which the peer counts as gone: each is twice as long as the one before, and several fit in.
+const ENDS_LEAST: u64 = 16;
+
 impl ThreeWay {
     /// Returns what is said with a packet that leaves on this occasion.
     #[inline(never)]
@@ -40,7 +44,8 @@ impl ThreeWay {
             self.finished_at.get_or_insert(view.now);
             // The timeout need not be as long as losses before have made it.
             let usual = view.rtt.smoothed + 4 * view.rtt.variation + self.every;
-            self.halves.on_finish_said(view, view.rtt.timeout.min(usual));
+            let most = self.silence / ENDS_LEAST;
+            self.halves.on_finish_said(view, view.rtt.timeout.min(usual).min(most));
         }
         let again = |question: Question| Question {
             at: view.now.later(self.every << question.tries.min(self.tries_most)),

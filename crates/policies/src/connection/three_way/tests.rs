@@ -186,6 +186,20 @@ fn a_peer_that_does_not_acknowledge_the_end_is_gone() {
     assert_eq!(gone, Some(101));
 }
 
+/// A round trip in which the peer was suspended does not keep it from hearing of the end.
+#[test]
+fn the_end_is_sent_several_times_before_the_peer_is_gone() {
+    let mut policy = open(1);
+    policy.finish();
+    let slow = |second| {
+        let (smoothed, timeout) = (15 * SECOND, 45 * SECOND);
+        let rtt = Estimate { smoothed, variation: 8 * SECOND, least: RTT, timeout };
+        View { rtt, ..at(second) }
+    };
+    let said = (1..100).filter(|second| say(&mut policy, &slow(*second)) == Signals::FINISH);
+    assert!(said.count() >= 4);
+}
+
 #[test]
 fn an_abort_is_told_once() {
     let mut policy = open(1);
