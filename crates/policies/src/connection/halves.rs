@@ -71,6 +71,11 @@ impl Halves {
         self.they_stop
     }
 
+    /// Returns whether the peer has said where its data ends.
+    pub(super) const fn knows_end(&self) -> bool {
+        self.their_end.is_some()
+    }
+
     /// Returns whether all data that the peer sent is here, and it said that there is no more.
     pub(super) fn has_all(&self, view: &View) -> bool {
         self.their_end.is_some_and(|end| view.received_upto >= end)

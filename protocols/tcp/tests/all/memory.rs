@@ -74,6 +74,23 @@ fn both_may_close_at_once() {
     assert!(scene.ends.iter().all(|end| end.heard == octets(5000)));
 }
 
+/// What comes last is acknowledged, also where the end arrived before it and ours was acknowledged.
+#[test]
+fn data_that_arrives_behind_its_end_is_acknowledged() {
+    let mut scene = Scene::opened([Config::new([0; 16]), Config::new([1; 16])]);
+    scene.ends[1].association.finish();
+    (0..100).for_each(|_| scene.step());
+    scene.send(0, &octets(2000));
+    scene.ends[0].association.finish();
+    let said = scene.speaks(0);
+    said.iter().skip(1).for_each(|segment| scene.hears(1, segment));
+    let _ = scene.speaks(1);
+    scene.hears(1, &said[0]);
+    assert_eq!(scene.ends[1].heard, octets(2000));
+    assert_eq!(scene.speaks(1).len(), 1);
+    assert_eq!(scene.phase(1), OVER);
+}
+
 /// §3.5, figure 8.
 #[test]
 fn both_may_open_at_once() {

@@ -235,6 +235,7 @@ impl Connection for ThreeWay {
         if tidings.signals == Signals::NONE
             && self.state == State::Open
             && !self.halves.is_stopping()
+            && !self.halves.knows_end()
         {
             self.heard = view.now;
             return Ok(());

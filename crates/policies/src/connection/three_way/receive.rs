@@ -56,7 +56,9 @@ impl ThreeWay {
             state => state,
         };
         self.halves.on_heard(tidings);
-        if signals.has(Signals::FINISH) {
+        // Data that arrives behind its end may be the last: nothing acknowledges it later.
+        let completes = tidings.unit && self.halves.knows_end() && !self.halves.has_all(view);
+        if signals.has(Signals::FINISH) || completes {
             self.confirm();
         }
         let is_new = tidings.unit && tidings.next.is_some_and(|next| next > view.received_upto);
