@@ -210,6 +210,9 @@ enum Befalls {
     SilentMiddle(usize),
 }
 
+/// How long nothing passes, or runs, in milliseconds: four times that is less than TIME-WAIT.
+const LONGEST: u64 = 12_000;
+
 impl Befalls {
     fn any(random: &mut Rng) -> Self {
         match random.u8(..16) {
@@ -217,9 +220,9 @@ impl Befalls {
                 let mtu = random.bool().then(|| random.usize(604..1600));
                 Befalls::Conditions(Box::new(Conditions { mtu, ..bad(random) }))
             }
-            8..11 => Befalls::BlackHole(Duration::from_millis(random.u64(..20_000))),
+            8..11 => Befalls::BlackHole(Duration::from_millis(random.u64(..LONGEST))),
             11..15 => {
-                let time = Duration::from_millis(random.u64(..30_000));
+                let time = Duration::from_millis(random.u64(..LONGEST));
                 Befalls::Suspended(random.usize(..2), time)
             }
             _ => Befalls::SilentMiddle(random.usize(..2)),
