@@ -18,9 +18,52 @@ use crate::Input;
 type M = BufferTree;
 type Stack = Over<Ip<M>, Point<M>>;
 
-const AMPLE: Credit = Credit { octets: 1 << 24, messages: 1 << 14 };
+pub(crate) const AMPLE: Credit = Credit { octets: 1 << 24, messages: 1 << 14 };
 /// What fragments may hold.
 const HELD_MOST: usize = 1 << 20;
+
+/// What leaves is a packet whose lengths and header check agree, and not longer than `longest`.
+pub(crate) fn check_packet(octets: &[u8], longest: usize) {
+    assert!(octets.len() <= longest, "{} of {longest}", octets.len());
+    let said = usize::from(u16::from_be_bytes(match octets[0] >> 4 {
+        4 => [octets[2], octets[3]],
+        _ => [octets[4], octets[5]],
+    }));
+    if octets[0] >> 4 == 4 {
+        let header = usize::from(octets[0] & 15) * 4;
+        assert_eq!((said, Internet::of(&octets[..header])), (octets.len(), 0));
+    } else {
+        assert_eq!(said + 40, octets.len());
+    }
+}
+
+/// A fragment that is well formed by itself: those of a few packets overlap, repeat, come short or
+/// reach too far.
+fn fragment(input: &mut Input<'_>) -> Vec<u8> {
+    let what = input.octet();
+    let (protocol, id) = ([6, 17, 99, 58][usize::from(what % 4)], what / 4 % 4);
+    let offset = match input.octet() {
+        units @ 0..230 => u16::from(units % 16),
+        _ => input.number() % 8192,
+    };
+    let (more, length) = (what < 180, usize::from(input.octet() % 17) * 8);
+    let length = if more { length } else { length.saturating_sub(usize::from(what % 8)) };
+    let data = vec![input.octet(); length];
+    let mut packet = if what & 16 == 0 {
+        let place = offset | u16::from(more) << 13;
+        let ([length, low], [high, place]) =
+            ((20 + length as u16).to_be_bytes(), place.to_be_bytes());
+        vec![0x45, 0, length, low, 0, id, high, place, 64, protocol, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1]
+    } else {
+        let host = |last| [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last];
+        let ([high, low], [one, other]) =
+            ((8 + length as u16).to_be_bytes(), (offset << 3 | u16::from(more)).to_be_bytes());
+        let front = [0x60, 0, 0, 0, high, low, 44, 64];
+        [&front[..], &host(2), &host(1), &[protocol, 0, one, other, 0, 0, 0, id]].concat()
+    };
+    packet.extend(data);
+    packet
+}
 
 struct Words {
     /// Octets that a packet may have.
@@ -55,17 +98,7 @@ impl Outlet<Stack> for Words {
             let mut octets = Vec::new();
             packet.append_to(&mut octets);
             self.sent += 1;
-            assert!(octets.len() <= self.longest, "{} of {}", octets.len(), self.longest);
-            let said = usize::from(u16::from_be_bytes(match octets[0] >> 4 {
-                4 => [octets[2], octets[3]],
-                _ => [octets[4], octets[5]],
-            }));
-            if octets[0] >> 4 == 4 {
-                let header = usize::from(octets[0] & 15) * 4;
-                assert_eq!((said, Internet::of(&octets[..header])), (octets.len(), 0));
-            } else {
-                assert_eq!(said + 40, octets.len());
-            }
+            check_packet(&octets, self.longest);
         }
     }
 }
@@ -111,7 +144,10 @@ pub fn ip(octets: &[u8]) {
         match what {
             // A packet, whose check is often right.
             0..200 => {
-                let mut packet = input.take(length).to_vec();
+                let mut packet = match what {
+                    140..180 => fragment(&mut input),
+                    _ => input.take(length).to_vec(),
+                };
                 let header = packet.first().map_or(0, |first| usize::from(first & 15) * 4);
                 if what >= 20 && header >= 20 && header <= packet.len() && packet[0] >> 4 == 4 {
                     packet[10..12].fill(0);

@@ -21,6 +21,7 @@ mod descriptions;
 mod endpoints;
 mod forms;
 mod headers;
+mod inet_headers;
 mod ip;
 mod jpeg;
 mod kiss;
@@ -34,10 +35,12 @@ mod mutation;
 mod printable;
 mod protocols;
 mod replies;
+mod resolve;
 mod roles;
 mod server;
 mod sessions;
 mod tailored;
+mod tcp;
 mod xtp;
 mod xtp_packets;
 
@@ -55,6 +58,7 @@ pub use commands::commands;
 pub use descriptions::descriptions;
 pub use forms::forms;
 pub use headers::headers;
+pub use inet_headers::inet_headers;
 pub use ip::ip;
 pub use jpeg::jpeg;
 pub use kiss::kiss;
@@ -63,10 +67,12 @@ pub use listings::listings;
 pub use mutation::{Mutations, shortened};
 pub use protocols::protocols;
 pub use replies::replies;
+pub use resolve::resolve;
 pub use roles::roles;
 pub use server::server;
 pub use sessions::sessions;
 pub use tailored::tailored;
+pub use tcp::tcp;
 pub use xtp::{xtp, xtp_group};
 pub use xtp_packets::{xtp_headers, xtp_packets};
 
@@ -92,7 +98,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "client", run: client },
     Target { name: "descriptions", run: descriptions },
     Target { name: "captures", run: captures },
+    Target { name: "inet_headers", run: inet_headers },
     Target { name: "ip", run: ip },
+    Target { name: "resolve", run: resolve },
+    Target { name: "tcp", run: tcp },
     Target { name: "jpeg", run: jpeg },
     Target { name: "kiss", run: kiss },
     Target { name: "artp_headers", run: artp_headers },

@@ -117,7 +117,7 @@ fn protocols_of_the_catalogue_keep_their_contract_whatever_comes() {
 
 #[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 28);
+    assert_eq!(TARGETS.len(), 31);
 }
 
 #[test]
@@ -165,4 +165,19 @@ fn a_group_of_xtp_holds_nothing_when_all_have_closed() {
 #[test]
 fn a_router_sends_packets_that_its_link_takes_whatever_arrives() {
     check("ip", 5000);
+}
+
+#[test]
+fn what_stands_in_packets_of_the_internet_is_read_as_it_is_written() {
+    check("inet_headers", 5000);
+}
+
+#[test]
+fn a_host_on_ethernet_knows_no_more_than_it_may_whatever_arrives() {
+    check("resolve", 3000);
+}
+
+#[test]
+fn a_host_with_tcp_ends_all_whatever_arrives_and_is_asked() {
+    check("tcp", 3000);
 }
