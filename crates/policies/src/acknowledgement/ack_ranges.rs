@@ -11,7 +11,8 @@ use super::delayed_ack::DelayedAck;
 
 /// Reports the first number that is missing and the ranges that arrived beyond it, as receivers do
 /// today (RFC 2018, RFC 9000 §13.2). Delayed ACK: every `n`-th unit, at the latest `delay` after
-/// the first; at once where a unit arrived out of order, or again.
+/// the first; at once where a unit arrived out of order, or again, or fills a gap or a part of it
+/// (RFC 5681 §4.2).
 ///
 /// Where there are more ranges than a packet has room for, the one that holds the newest unit is
 /// reported, and then the highest: the others were reported before.
@@ -28,6 +29,8 @@ use super::delayed_ack::DelayedAck;
 pub struct AckRanges {
     delay: DelayedAck,
     newest: u64,
+    /// The number after the highest that arrived.
+    end: u64,
     /// The octets of a segment, where a unit may be several that arrived as one.
     segment: usize,
 }
@@ -36,7 +39,7 @@ impl AckRanges {
     /// Creates the policy, with a delayed ACK: every `n`-th unit, at the latest `delay` nanoseconds
     /// after the first.
     pub const fn new(n: u32, delay: Nanoseconds) -> Self {
-        AckRanges { delay: DelayedAck::new(n, delay), newest: 0, segment: usize::MAX }
+        AckRanges { delay: DelayedAck::new(n, delay), newest: 0, end: 0, segment: usize::MAX }
     }
 
     /// Counts a unit of several times `octets` octets as so many: segments that were coalesced
@@ -57,7 +60,10 @@ impl Acknowledgement for AckRanges {
     ) {
         let segments = if octets > self.segment { octets.div_ceil(self.segment) } else { 1 };
         self.delay.on_several(view, unit, unit.count.max(segments as u32));
-        self.newest = unit.span.end - 1;
+        if unit.span.end < self.end {
+            self.delay.hurry(view);
+        }
+        (self.newest, self.end) = (unit.span.end - 1, self.end.max(unit.span.end));
     }
 
     fn on_refused(&mut self, view: &View, _: &Receipts) {
