@@ -12,6 +12,7 @@
 #[allow(dead_code, reason = "tests of drivers make networks as root, too")]
 mod namespace;
 
+mod differential;
 mod host;
 mod kernel;
 mod ours;
@@ -23,6 +24,7 @@ use std::{fs, thread};
 
 use serde::Deserialize;
 use stackwright::tcp::Config;
+use stackwright_simulator::seeds;
 
 use kernel::Kernel;
 use namespace::rootless;
@@ -87,5 +89,23 @@ fn the_kernel_does_what_each_script_says() {
         // Each on a thread, which has a network of its own.
         let threads = Vec::from_iter(all.map(|script| thread::spawn(move || run(script))));
         judge(threads.into_iter().map(|it| it.join().expect("it ends")).collect());
+    });
+}
+
+/// `SEEDS=20` tries twenty times as many.
+#[test]
+fn our_tcp_deviates_from_the_kernel_where_there_is_a_reason() {
+    rootless("our_tcp_deviates_from_the_kernel_where_there_is_a_reason", || {
+        let mut found = Vec::new();
+        let all = Vec::from_iter(seeds(12));
+        for some in all.chunks(6) {
+            let threads = some.iter().map(|seed| {
+                let seed = *seed;
+                thread::spawn(move || differential::seed(seed))
+            });
+            let threads = Vec::from_iter(threads);
+            found.extend(threads.into_iter().flat_map(|it| it.join().expect("it ends")));
+        }
+        differential::judge(all.len(), &found);
     });
 }
