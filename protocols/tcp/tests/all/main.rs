@@ -1,6 +1,7 @@
 //! All tests of the crate, in one binary: a module for each subject.
 
 mod forged;
+mod late;
 mod layers;
 mod memory;
 mod scene;
