@@ -137,7 +137,9 @@ impl Ours {
 
 impl Host for Ours {
     fn call(&mut self, call: Call) {
-        let (listener, association, credit) = (LISTENER, NAME, Credit::of_octets(64 << 10));
+        // Without credit nothing is handed over: who does not read has the least.
+        let credit = Credit::of_octets(if self.words.pauses { 1 } else { 64 << 10 });
+        let (listener, association) = (LISTENER, NAME);
         let [own, peer] = [HOSTS[self.own], HOSTS[1 - self.own]].map(IpAddr::from);
         if self.words.told.ended.is_some() {
             return;

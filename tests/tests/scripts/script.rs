@@ -5,6 +5,8 @@
 //! | `call WHAT` | the application: `listen`, `connect`, `send N`, `finish`, `close`, `abort`, `pause`, `read` |
 //! | `inject WORDS` | a segment arrives, 20 ms later or with the one before: the next of the peer, and an acknowledgement of all, unless it says so |
 //! | `expect WORDS` | the next segment that leaves, within a second |
+//! | `accept WORDS` | the application listens, a SYN with these words arrives, and it opens |
+//! | `burst A..B` | segments of 1000 octets are expected with these numbers |
 //! | `at A..B expect WORDS` | the same, so many milliseconds after the line before |
 //! | `may WORDS` | one that may leave, and more than once, before the next that is expected |
 //! | `quiet N` | nothing leaves for N milliseconds, but for what may |
@@ -112,7 +114,25 @@ impl<'a> Run<'a> {
                 }
                 self.inject(&Words::read(rest)?);
             }
+            "accept" => {
+                self.host.call(Call::Listen);
+                self.pass(self.host.now() + WAY);
+                self.inject(&Words::read(&format!("syn {rest}"))?);
+                self.expect(Words::read("syn number=0 ack=1 mss=1460")?, Duration::ZERO..USUAL)?;
+                self.pass(self.host.now() + WAY);
+                self.inject(&Words::default());
+                return self.told("open");
+            }
             "expect" => return self.expect(Words::read(rest)?, Duration::ZERO..USUAL),
+            "burst" => {
+                let (from, to) = rest.split_once("..").ok_or("A..B")?;
+                let [from, to] = [from, to].map(str::parse::<usize>);
+                let no = |_| "numbers".to_owned();
+                for number in (from.map_err(no)?..to.map_err(no)?).step_by(1000) {
+                    let words = Words::read(&format!("number={number} data=1000"))?;
+                    self.expect(words, Duration::ZERO..USUAL)?;
+                }
+            }
             "at" => {
                 let (range, rest) = rest.split_once(" expect ").ok_or("at A..B expect …")?;
                 let (from, to) = range.split_once("..").ok_or("A..B")?;

@@ -154,12 +154,12 @@ impl Words {
         self.values.get(name).map(|range| range.0)
     }
 
-    /// Returns whether a segment is as the words say. Flags must be the same; data is none where
-    /// nothing is said of it; of all else, what is not said does not matter.
+    /// Returns whether a segment is as the words say. SYN, FIN and RST must be the same; data is none
+    /// where nothing is said of it; of all else, what is not said does not matter.
     pub(crate) fn fits(&self, seen: &Shown) -> bool {
         let all = |name: &&str| {
             let said = self.values.get(*name).copied();
-            let must = matches!(*name, "syn" | "fin" | "rst" | "ece" | "cwr" | "data");
+            let must = matches!(*name, "syn" | "fin" | "rst" | "data");
             match (said, seen.values.get(name)) {
                 (Some((least, most)), Some(value)) => (least..=most).contains(value),
                 (None, value) => !must || value.is_none_or(|value| *value == 0),
