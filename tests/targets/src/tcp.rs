@@ -178,6 +178,20 @@ fn segment(input: &mut Input<'_>, said: Option<&Tcp>) -> Vec<u8> {
     octets
 }
 
+/// What ICMP says of a segment that left, or of one with a number that is near.
+fn report(input: &mut Input<'_>, [own, peer]: [IpAddr; 2], said: &Tcp) -> Vec<u8> {
+    let mut quoted = vec![0; Tcp::LENGTH];
+    let sequence_number = near(input, said.sequence_number);
+    Tcp { sequence_number, ..said.clone() }.encode(&mut quoted);
+    let kinds = if own.is_ipv4() { [3, 11, 4, 12] } else { [1, 2, 3, 4] };
+    let icmp_type = kinds[usize::from(input.octet() % 4)];
+    let (code, rest) = (input.octet() % 16, u32::from(input.number()));
+    let mut octets = vec![0; Icmp::LENGTH];
+    Icmp { icmp_type, code, checksum: 0, rest }.encode(&mut octets);
+    octets.extend(packet([peer, own], 6, &quoted));
+    octets
+}
+
 /// Whatever arrives and is asked for, what leaves is a packet, each name has one last word, and
 /// nothing is left when all is over.
 pub fn tcp(octets: &[u8]) {
@@ -218,42 +232,28 @@ pub fn tcp(octets: &[u8]) {
     while !input.is_empty() {
         let what = input.octet();
         match what {
-            0..150 => {
-                let nth = usize::from(input.octet());
-                let known = words.said.len().checked_sub(1).map(|last| last - nth.min(last));
-                let said = known.filter(|_| what > 20).map(|at| words.said[at].clone());
-                let mut payload = segment(&mut input, said.as_ref());
-                seal(hosts, 6, &mut payload, 16);
-                let batch = M::with_headroom(64, &packet(hosts, 6, &payload)).into();
-                let arrives = FramesIndication::Delivered { port: 0, batch };
-                stack.handle_indication(&cx, arrives, &mut words);
-            }
-            150..165 => {
-                let length = usize::from(input.number()) % 100;
-                let mut payload = input.take(length).to_vec();
-                payload.resize(payload.len().max(18), 0);
-                seal(hosts, 6, &mut payload, 16);
-                let batch = M::with_headroom(64, &packet(hosts, 6, &payload)).into();
-                let arrives = FramesIndication::Delivered { port: 0, batch };
-                stack.handle_indication(&cx, arrives, &mut words);
-            }
-            165..185 => {
-                let Some(said) = words.said.last() else { continue };
-                let mut quoted = vec![0; Tcp::LENGTH];
-                let sequence_number = near(&mut input, said.sequence_number);
-                Tcp { sequence_number, ..said.clone() }.encode(&mut quoted);
-                let [own, peer] = hosts;
-                let quoted = packet([peer, own], 6, &quoted);
-                let (kinds, protocol) = match own.is_ipv4() {
-                    true => ([3, 11, 4, 12], 1),
-                    false => ([1, 2, 3, 4], 58),
+            0..185 => {
+                let (protocol, check_at, mut payload) = match what {
+                    0..150 => {
+                        let nth = usize::from(input.octet());
+                        let known =
+                            words.said.len().checked_sub(1).map(|last| last - nth.min(last));
+                        let said = known.filter(|_| what > 20).map(|at| words.said[at].clone());
+                        (6, 16, segment(&mut input, said.as_ref()))
+                    }
+                    150..165 => {
+                        let length = usize::from(input.number()) % 100;
+                        let mut octets = input.take(length).to_vec();
+                        octets.resize(octets.len().max(18), 0);
+                        (6, 16, octets)
+                    }
+                    _ => {
+                        let Some(said) = words.said.last() else { continue };
+                        let protocol = if hosts[0].is_ipv4() { 1 } else { 58 };
+                        (protocol, 2, report(&mut input, hosts, said))
+                    }
                 };
-                let icmp_type = kinds[usize::from(what % 4)];
-                let (code, rest) = (input.octet() % 16, u32::from(input.number()));
-                let mut payload = vec![0; Icmp::LENGTH];
-                Icmp { icmp_type, code, checksum: 0, rest }.encode(&mut payload);
-                payload.extend(quoted);
-                seal(hosts, protocol, &mut payload, 2);
+                seal(hosts, protocol, &mut payload, check_at);
                 let batch = M::with_headroom(64, &packet(hosts, protocol, &payload)).into();
                 let arrives = FramesIndication::Delivered { port: 0, batch };
                 stack.handle_indication(&cx, arrives, &mut words);
