@@ -109,7 +109,7 @@ pub use channel::{
     ChannelFlaw, HdlcFrame, Hearing, OnAir, Reception, StationDescription,
 };
 pub use chunks::Chunks;
-pub use clock::Clock;
+pub use clock::DriftingClock;
 pub use datagrams::{CheckedDatagrams, SimulatedDatagrams};
 pub use disk::{DiskFaults, SimulatedDisk, Tree};
 pub use drops::Drops;

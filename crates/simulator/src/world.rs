@@ -15,7 +15,7 @@ use crate::nat::Translators;
 use crate::packets::Packets;
 use crate::station::{Departures, Hosted, Station, StationId};
 use crate::trace::{Notes, UNBROKEN};
-use crate::{Application, Clock, Drops, Lanes, Network, Segment, Trace};
+use crate::{Application, DriftingClock, Drops, Lanes, Network, Segment, Trace};
 
 /// Stations, a network between them, and time that passes only from one event to the next.
 pub struct World<M> {
@@ -41,7 +41,7 @@ pub struct World<M> {
 struct Seat<M> {
     station: Box<dyn Station<M>>,
     address: Option<IpAddr>,
-    clock: Clock,
+    clock: DriftingClock,
     /// Until when nothing of it runs.
     sleeps: Instant,
     /// The earliest time for which a `Wake` is among the events.
@@ -113,7 +113,7 @@ impl<M: Message> World<M> {
         let address = addresses.first().copied();
         let station = Hosted::new(self.random.u64(..), stack, application);
         let (station, drops) = (Box::new(station), Arc::default());
-        let (clock, sleeps) = (Clock::default(), Instant::START);
+        let (clock, sleeps) = (DriftingClock::default(), Instant::START);
         self.stations.push(Seat { station, address, clock, sleeps, wakes: None, drops });
         if self.trace.is_some() || self.keeps_drops {
             self.listen(index);
@@ -145,7 +145,7 @@ impl<M: Message> World<M> {
     }
 
     /// Lets a station have this clock, from now on.
-    pub fn set_clock<P, A>(&mut self, station: StationId<P, A>, clock: Clock) {
+    pub fn set_clock<P, A>(&mut self, station: StationId<P, A>, clock: DriftingClock) {
         self.stations[station.index].clock = clock;
     }
 

@@ -80,6 +80,9 @@ impl Sent {
     }
 }
 
+/// A packet: when it arrives, the how manyth it is, to which side, and what.
+type OnItsWay = Reverse<(Duration, usize, usize, Vec<u8>)>;
+
 /// Runs what a seed says. Returns what each side did.
 pub(crate) fn run(seed: u64, hosts: [&mut dyn Host; 2]) -> [Trace; 2] {
     let mut random = Rng::with_seed(seed);
@@ -87,8 +90,7 @@ pub(crate) fn run(seed: u64, hosts: [&mut dyn Host; 2]) -> [Trace; 2] {
     let (loss, order) = (random.f64() * 0.1, random.u8(..3));
     let begin = [0, 1].map(|side| hosts[side].now());
     let (mut traces, mut sent) = <([Trace; 2], [Sent; 2])>::default();
-    // When, the how manyth, to which side, and what.
-    let mut wire: BinaryHeap<Reverse<(Duration, usize, usize, Vec<u8>)>> = BinaryHeap::new();
+    let mut wire = BinaryHeap::<OnItsWay>::new();
     let (mut calls, mut now, mut count) = ([0; 2], Duration::ZERO, 0);
     hosts[1].call(Call::Listen);
     hosts[0].call(Call::Connect);

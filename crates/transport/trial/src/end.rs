@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use stackwright_base::Arrival;
 use stackwright_contract::services::{Batch, BatchMessages, Credit, MessageProperties};
 use stackwright_contract::{Instant, Participant};
-use stackwright_simulator::Clock;
+use stackwright_simulator::DriftingClock;
 use stackwright_transport::words::{Dropped, Ending, Phase};
 use stackwright_transport::{
     Association, Configuration, Delivery, Farewell, Graveyard, Memory, Slots,
@@ -22,7 +22,7 @@ pub struct End<C: Configuration<Message = BufferTree>> {
     /// Its memory.
     pub memory: Memory<BufferTree>,
     /// Its clock.
-    pub clock: Clock,
+    pub clock: DriftingClock,
     /// Whether its application takes what is for it.
     pub takes: bool,
     /// Whether packets lie one behind the other.
@@ -57,7 +57,7 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         End {
             association,
             memory,
-            clock: Clock::default(),
+            clock: DriftingClock::default(),
             takes: true,
             runs: false,
             lays_out: false,

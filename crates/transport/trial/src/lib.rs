@@ -21,7 +21,7 @@ mod talk;
 mod wire;
 
 use stackwright_contract::Instant;
-pub use stackwright_simulator::Clock;
+pub use stackwright_simulator::DriftingClock;
 use stackwright_simulator::{Conditions, Event};
 use stackwright_transport::words::Dropped;
 use stackwright_transport::{Configuration, Slots};

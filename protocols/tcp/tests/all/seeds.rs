@@ -13,7 +13,7 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Context, Duration, Facts, Guarantees, Outlet, Protocol};
 use stackwright_simulator::{
-    Clock, Conditions, SimulatedDatagrams, SimulatedHosts, StationId, World, seeds,
+    Conditions, DriftingClock, SimulatedDatagrams, SimulatedHosts, StationId, World, seeds,
 };
 use stackwright_tcp::options::{TcpOption, TcpOptions};
 use stackwright_tcp::{Config, SEGMENT_LEAST, TcpLayer, layer};
@@ -252,7 +252,7 @@ impl Scene {
             let below = Over::new(Wiretap::new(last, random, forges), below);
             let tcp = layer(config, random.u64(..));
             let station = world.add(address, Over::new(tcp, below), talker);
-            world.set_clock(station, Clock { drift: random.i64(-20_000..20_000) });
+            world.set_clock(station, DriftingClock { drift: random.i64(-20_000..20_000) });
             (station, [config.window_most as usize, config.send.octets])
         });
         let (stations, most) = (stations.map(|(id, _)| id), stations.map(|(_, most)| most));

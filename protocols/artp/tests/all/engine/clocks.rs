@@ -5,7 +5,7 @@ use fastrand::Rng;
 use stackwright_artp::Config;
 use stackwright_contract::{Duration, Instant};
 use stackwright_simulator::{Conditions, Deed, Event, Outages};
-use stackwright_trial::{Clock, Trial};
+use stackwright_trial::{DriftingClock, Trial};
 
 use crate::engine::conversation::{Conversation, Ends};
 use crate::engine::setting::{any_config, bad, config, end, seeds};
@@ -35,7 +35,7 @@ impl Clocks {
 
     fn set(self, ends: &mut Ends) {
         for side in [0, 1] {
-            ends.ends[side].clock = Clock { drift: self.drifts[side] };
+            ends.ends[side].clock = DriftingClock { drift: self.drifts[side] };
         }
     }
 
