@@ -191,7 +191,7 @@ impl Shown {
             ("sack-ok", options.sack_ok),
             ("times", options.times.is_some()),
         ];
-        values.extend(flags.into_iter().filter(|flag| flag.1).map(|flag| (flag.0, 1)));
+        values.extend(flags.map(|(name, is)| (name, i64::from(is))));
         values.insert("number", i64::from(tcp.sequence_number.wrapping_sub(own)));
         values.insert("window", tcp.window.into());
         if tcp.ack {
@@ -213,7 +213,7 @@ impl Shown {
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, value) in &self.values {
+        for (name, value) in self.values.iter().filter(|(_, value)| **value != 0) {
             write!(f, "{name}={value} ")?;
         }
         self.blocks.iter().try_for_each(|(start, end)| write!(f, "sack={start}-{end} "))

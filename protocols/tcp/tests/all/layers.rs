@@ -15,10 +15,10 @@ use stackwright_wire::Message;
 
 use crate::scene::{M, octets};
 
-type Stack = Over<TcpLayer<M>, Over<SimulatedHosts<M>, SimulatedDatagrams<M>>>;
+pub(crate) type Stack = Over<TcpLayer<M>, Over<SimulatedHosts<M>, SimulatedDatagrams<M>>>;
 
 pub(crate) const LISTENER: Handle = Handle { index: 0, generation: 0 };
-const CREDIT: Credit = Credit { octets: 1 << 16, messages: 0 };
+pub(crate) const CREDIT: Credit = Credit { octets: 1 << 16, messages: 0 };
 pub(crate) const PORT: u16 = 80;
 
 pub(crate) const fn name(index: u32) -> Handle {
