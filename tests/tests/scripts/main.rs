@@ -1,4 +1,4 @@
-//! Scripts of TCP: `tests/scripts/*.toml`, against our TCP in simulated time and against the kernel.
+//! Scripts of TCP: `tests/scripts/*.toml`, against ours in simulated time and against the kernel's.
 //! What the kernel does not do is no script, unless it says why it is ours only.
 //!
 //! | file | what |

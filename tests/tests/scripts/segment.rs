@@ -154,8 +154,8 @@ impl Words {
         self.values.get(name).map(|range| range.0)
     }
 
-    /// Returns whether a segment is as the words say. SYN, FIN and RST must be the same; data is none
-    /// where nothing is said of it; of all else, what is not said does not matter.
+    /// Returns whether a segment is as the words say. SYN, FIN and RST must be the same, and there
+    /// is no data where nothing is said of it; of all else, what is not said does not matter.
     pub(crate) fn fits(&self, seen: &Shown) -> bool {
         let all = |name: &&str| {
             let said = self.values.get(*name).copied();
