@@ -13,7 +13,7 @@
 //! | `questions.rs` | the numbers of inquiries |
 //! | `inbox.rs` | the application takes what has arrived |
 //! | `ends.rs` | it closes, gives up, or is over |
-//! | `moves.rs` | the address of a side has changed |
+//! | `moves.rs` | the path has changed |
 //! | `memory.rs` | memory that associations share |
 
 mod batch;

@@ -1,11 +1,11 @@
-//! The address of this side or of its peer has changed: what is in flight went to where it is lost,
-//! and another path is judged anew.
+//! The path has changed: with the address of this side or of its peer, when what is in flight went
+//! to where it is lost, and another path is judged anew; or as a router on it reports.
 
-use stackwright_contract::Instant;
+use stackwright_contract::{Instant, Trouble};
 
 use super::{Association, Probe};
 use crate::configuration::Configuration;
-use crate::slots::Acknowledgement as _;
+use crate::slots::{Acknowledgement as _, Connection as _, Format as _};
 use crate::transport::NewPath;
 
 impl<C: Configuration> Association<C> {
@@ -24,5 +24,18 @@ impl<C: Configuration> Association<C> {
         }
         let view = self.view(now);
         self.slots.acknowledgement.on_moved(&view, &self.receipts);
+    }
+
+    /// Handles trouble with a packet that began with `quoted`. Anyone can report that: it is a hint
+    /// only if such a packet is in flight. Returns whether one is.
+    pub fn on_trouble(&mut self, now: Instant, what: Trouble, quoted: &[u8; 8]) -> bool {
+        let view = self.view(now);
+        let Some(number) = self.slots.format.quoted(&view, quoted) else { return false };
+        if let Trouble::TooLong { .. } = what {
+            // It leaves again at once; no queue dropped it (RFC 1191 §6.5).
+            self.sending.sent.judge(number..number + 1, view.settled_upto, |_| true);
+        }
+        self.slots.connection.on_trouble(&view, what);
+        true
     }
 }

@@ -147,6 +147,18 @@ impl PathMtu {
         self.most = most;
     }
 
+    /// Records that the path takes packets of at most `most` octets now, as a router or the layer
+    /// below tells: what was cut for longer ones leaves in parts. Where it takes longer ones again,
+    /// one tries that.
+    pub fn on_told(&mut self, most: usize) {
+        if most < self.packet() {
+            let passes = most.min(self.passes());
+            self.state = State::Narrow(Narrow::new(Instant::START, passes, true));
+            self.black_hole = self.black_hole.passing(passes);
+        }
+        self.most = most;
+    }
+
     /// Returns whether no packet was sent that opens.
     pub fn is_unasked(&self) -> bool {
         matches!(self.state, State::Unasked)

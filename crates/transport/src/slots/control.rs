@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use stackwright_contract::Instant;
+use stackwright_contract::{Instant, Trouble};
 
 use super::slot;
 use crate::receipts::Receipts;
@@ -55,6 +55,8 @@ slot! {
         /// # Errors
         /// If it does not belong to this association.
         fn admit(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> = Ok(());
+        /// Records that a router or a host reports trouble with a packet of ours in flight.
+        fn on_trouble(&mut self, view: &View, what: Trouble) = ();
         /// Returns whether `octets` octets of data may leave now; for 0, whether inquiries may.
         fn may_send(&self, octets: usize) -> bool = true;
         /// Returns the signals that any packet that leaves now carries.

@@ -123,6 +123,9 @@ slot! {
         fn on_ends(&mut self, local: Participant, remote: Participant) = ();
         /// Records what the path takes, at first and whenever it changes.
         fn on_path(&mut self, path: PathLimits) = ();
+        /// Returns the number of the packet in flight that begins with these octets, as a report of
+        /// trouble quotes them; `None`: none does, and the report is forged, or late (RFC 5927 §4).
+        fn quoted(&self, view: &View, octets: &[u8; 8]) -> Option<u64> = None;
         /// Returns where the check of a packet is; `None` if it has none.
         fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> = None;
         /// Decodes octets to words. The report is written into `report`. `front` is that of the

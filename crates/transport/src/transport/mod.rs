@@ -29,6 +29,7 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{
     Command, CommandError, Context, Duration, Facts, Handle, Instant, Participant, PathLimits,
+    Trouble,
 };
 use stackwright_wire::{Message as _, Pool};
 
@@ -370,6 +371,28 @@ impl<H: Host> Hooks for Associations<H> {
 
     fn changed(&mut self, at: &mut impl Place<Self>, below: PathLimits) {
         at.association().engine.on_below(None, below);
+        at.later();
+    }
+
+    fn reported(
+        &mut self,
+        at: &mut impl Place<Self>,
+        by: Participant,
+        what: Trouble,
+        quoted: &[u8; 8],
+    ) {
+        let (now, below) = (at.cx().now(), at.below());
+        let engine = &mut at.association().engine;
+        if !engine.on_trouble(now, what, quoted) {
+            return at
+                .cx()
+                .dropped(H::FACTS.name, "a report of trouble with what is not in flight");
+        }
+        if let (Trouble::TooLong { longest: longest @ 1.. }, Some((_, path))) = (what, below) {
+            engine.on_below(None, PathLimits { longest: longest.min(path.longest), ..path });
+        }
+        at.report(by, what, *quoted);
+        self.conclude(at);
         at.later();
     }
 

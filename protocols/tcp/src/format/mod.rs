@@ -28,7 +28,7 @@ use stackwright_transport::path_mtu::PathMtu;
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
     Cargo, Dropped, Ending, Incoming, MILLISECOND, Numbering, Opening, Outgoing, Report, SECOND,
-    View,
+    View, unwrap,
 };
 use stackwright_wire::internet::{Tcp, pseudo_header};
 use stackwright_wire::{Header, Message};
@@ -291,7 +291,20 @@ impl<M: Message> Format<M> for TcpFormat<M> {
     fn on_path(&mut self, path: PathLimits) {
         self.offered = path.checks;
         let least = usize::from(crate::config::SEGMENT_LEAST);
-        self.path.set_most(self.terms.segment.min((path.longest as usize).max(least)));
+        let most = self.terms.segment.min((path.longest as usize).max(least));
+        match self.asked {
+            true => self.path.on_told(most),
+            false => self.path.set_most(most),
+        }
+    }
+
+    fn quoted(&self, view: &View, octets: &[u8; 8]) -> Option<u64> {
+        let (ports, number) = (TcpKey::quoted(octets), octets[4..].first_chunk()?);
+        let number = unwrap(u32::from_be_bytes(*number), 32, view.sent_upto);
+        let oldest = if self.is_known { view.settled_upto } else { self.first() - 1 };
+        let is_ours =
+            ports == self.key && self.asked && oldest <= number && number < self.next(view);
+        is_ours.then_some(number)
     }
 
     fn check(&self, _: &[u8], octets: usize) -> Option<CheckAt> {

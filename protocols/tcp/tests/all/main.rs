@@ -8,3 +8,4 @@ mod scene;
 mod seeds;
 mod states;
 mod talks;
+mod trouble;

@@ -10,7 +10,7 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-use stackwright_contract::Instant;
+use stackwright_contract::{Instant, Trouble};
 use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, PacketInfo};
 use stackwright_transport::words::{
@@ -218,6 +218,18 @@ impl Connection for ThreeWay {
     fn on_time(&mut self, view: &View) {
         if self.is_orphan() && self.orphan_until.is_none() {
             self.orphan_until = Some(view.now.later(self.orphaned));
+        }
+    }
+
+    /// An opening ends with it: the layer above may know another address. Later it may pass, and
+    /// the user timeout decides (RFC 5461 §4.1, RFC 1122 §4.2.3.9).
+    fn on_trouble(&mut self, _: &View, what: Trouble) {
+        if let State::Asking(_) = self.state {
+            self.state = match what {
+                Trouble::Refused => State::Ended(Ending::Refused(0)),
+                Trouble::Unreachable | Trouble::Prohibited => State::Ended(Ending::Silent),
+                _ => self.state,
+            };
         }
     }
 
