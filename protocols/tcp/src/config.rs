@@ -48,7 +48,8 @@ pub struct Config {
     /// How long a connection that this side closed first is remembered (TIME-WAIT, RFC 9293
     /// §3.6.1).
     pub time_wait: Nanoseconds,
-    /// How many connections there may be that peers opened and that are not confirmed.
+    /// How many connections there may be that peers opened and that are not confirmed: a SYN beyond
+    /// them is answered and forgotten (SYN cookies, RFC 4987 §3.6).
     pub half_open_most: usize,
     /// Random octets, drawn anew at each start, that nobody else knows: first numbers, ports and
     /// timestamps are made with them.

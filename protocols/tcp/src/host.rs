@@ -2,6 +2,7 @@
 //! told.
 
 use alloc::vec;
+use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
 
@@ -16,7 +17,8 @@ use stackwright_wire::internet::Tcp as Header;
 use stackwright_wire::{Header as _, Malformed, Message};
 
 use crate::config::{Config, SEGMENT_LEAST};
-use crate::format::{PROTOCOL, TcpFormat, check as check_at, hosts_sum, put, silent};
+use crate::cookies::{Cookies, Offers, Proof};
+use crate::format::{PROTOCOL, TcpFormat, check as check_at, hosts_sum, offers, put, silent};
 use crate::header::{HEADER_MOST, TcpFront};
 use crate::key::{TcpKey, key};
 use crate::policies::{self, Tcp};
@@ -33,8 +35,9 @@ pub struct TcpHost<M> {
     /// Connections that this side closed first (TIME-WAIT).
     over: Graveyard<TcpKey>,
     ports: Ports,
-    /// The hosts between which the last connection arrived.
-    arriving: Option<(Participant, Participant)>,
+    cookies: Cookies,
+    /// The hosts between which the last connection arrived, and what it has proved.
+    arriving: Option<((Participant, Participant), Option<Proof>)>,
     message: PhantomData<fn() -> M>,
 }
 
@@ -49,10 +52,13 @@ impl<M: Message> TcpHost<M> {
             config,
             over: Graveyard::default(),
             ports: Ports::new(PROTOCOL, 0),
+            cookies: Cookies::new([0; 16]),
             arriving: None,
             message: PhantomData,
         };
         host.ports = Ports::new(PROTOCOL, host.secret(0, |_| ()));
+        let halves = [2, 4].map(|purpose| u128::from(host.secret(purpose, |_| ())));
+        host.cookies = Cookies::new((halves[0] << 64 | halves[1]).to_be_bytes());
         host
     }
 
@@ -103,9 +109,55 @@ impl<M: Message> TcpHost<M> {
         };
         let mut octets = vec![0; Header::LENGTH];
         put(Header { rst: true, ..reset }, &mut octets);
+        Some(Self::sealed(octets, (local, remote)))
+    }
+
+    fn sealed(mut octets: Vec<u8>, (local, remote): (Participant, Participant)) -> M {
         let at = check_at(hosts_sum(local, remote), octets.len(), false);
         Internet::new().seal(&mut octets, None::<&M>, Some(at));
-        Some(M::with_headroom(HEADROOM, &octets))
+        M::with_headroom(HEADROOM, &octets)
+    }
+
+    /// Returns what our clock for timestamps is ahead in a connection.
+    fn offset(&self, key: &TcpKey, remote: Participant) -> u32 {
+        self.secret(3, |hasher| (key, remote).hash(hasher)) as u32
+    }
+
+    /// Returns what the segment offers.
+    fn offers(packet: &mut M, header: &Header) -> Offers {
+        let octets = 4 * usize::from(header.data_offset);
+        offers(packet.front(octets).unwrap_or_default())
+    }
+
+    /// Answers a SYN, and keeps nothing of it.
+    fn answer(
+        &mut self,
+        now: Instant,
+        ends: (Participant, Participant),
+        key: &TcpKey,
+        packet: &mut M,
+        header: &Header,
+    ) -> M {
+        let (theirs, offers) = (header.sequence_number, Self::offers(packet, header));
+        let own = self.cookies.answer(now, ends, (key, theirs), &offers);
+        let (proof, offset) = (Proof { own, theirs, offers }, self.offset(key, ends.1));
+        let mut octets = Vec::new();
+        let mut format = TcpFormat::<M>::answered(&self.config, *key, now, &proof, offset);
+        format.answer(now, &mut octets);
+        Self::sealed(octets, ends)
+    }
+
+    /// Returns what a segment proves that returns the number of such an answer.
+    fn proof(
+        &self,
+        now: Instant,
+        ends: (Participant, Participant),
+        key: &TcpKey,
+        packet: &mut M,
+        header: &Header,
+    ) -> Option<Proof> {
+        let times = Self::offers(packet, header).times;
+        self.cookies.proof(now, ends, (key, header), times)
     }
 
     /// Returns what becomes of a segment of a connection in TIME-WAIT (§3.10.7.4): a FIN that came
@@ -224,16 +276,21 @@ impl<M: Message> Host for TcpHost<M> {
         if let Some(arrival) = self.waits(cx.now(), remote, *key, packet, &header) {
             return arrival;
         }
+        let ends = (local, remote);
+        if let Some(proof) = self.proof(cx.now(), ends, key, packet, &header) {
+            self.arriving = Some((ends, Some(proof)));
+            return Arrival::Welcome;
+        }
         if !header.syn || header.ack || header.rst {
             return match Self::reset(packet, *key, &header, (local, remote)) {
                 Some(reset) => Arrival::Answered(reset),
                 None => Arrival::Ignored(NONE),
             };
         }
-        self.arriving = Some((local, remote));
-        if crowd.half_open >= self.config.half_open_most {
-            return Arrival::Displaces;
+        if crowd.half_open >= self.config.half_open_most || crowd.gives_way {
+            return Arrival::Answered(self.answer(cx.now(), ends, key, packet, &header));
         }
+        self.arriving = Some((ends, None));
         Arrival::Welcome
     }
 
@@ -251,7 +308,9 @@ impl<M: Message> Host for TcpHost<M> {
             return None;
         }
         // Somebody listens, and has no name for it now: the peer tries again.
-        if why == Unexpected::NoName && header.syn {
+        let ends = (local, remote);
+        let asks = header.syn || self.proof(cx.now(), ends, key, packet, &header).is_some();
+        if why == Unexpected::NoName && asks {
             return None;
         }
         match self.waits(cx.now(), remote, *key, packet, &header) {
@@ -274,12 +333,18 @@ impl<M: Message> Host for TcpHost<M> {
         origin: Origin,
         _: Credit,
     ) -> Slots<Tcp<M>> {
-        let number = self.first_number(cx.now(), key, remote);
-        let offset = self.secret(3, |hasher| (key, remote).hash(hasher)) as u32;
-        let mut format = TcpFormat::new(&self.config, *key, number, offset);
-        if origin == Origin::Arrived
-            && let Some((local, remote)) = self.arriving.take()
-        {
+        let offset = self.offset(key, remote);
+        let arriving = self.arriving.take().filter(|_| origin == Origin::Arrived);
+        let mut format = match arriving {
+            Some((_, Some(proof))) => {
+                TcpFormat::answered(&self.config, *key, cx.now(), &proof, offset)
+            }
+            _ => {
+                let number = self.first_number(cx.now(), key, remote);
+                TcpFormat::new(&self.config, *key, number, offset)
+            }
+        };
+        if let Some(((local, remote), _)) = arriving {
             format.on_ends(local, remote);
         }
         policies::policies(format, &self.config)

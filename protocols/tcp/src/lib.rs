@@ -10,6 +10,7 @@
 //! | `format/` | the segments of one connection |
 //! | `state.rs` | the eleven states, which nobody keeps |
 //! | `host.rs` | the connections of a station: which are made, and what others are told |
+//! | `cookies.rs` | how a SYN is answered and forgotten |
 //! | `config.rs` | the settings |
 //! | `policies.rs` | the policies, set so |
 //! | `described.rs` | how a file describes TCP |
@@ -69,6 +70,7 @@
 extern crate alloc;
 
 mod config;
+mod cookies;
 mod described;
 mod format;
 mod header;

@@ -33,15 +33,17 @@ configuration! {
 /// Makes the policies of one connection.
 pub fn policies<M: Message>(format: TcpFormat<M>, config: &Config) -> Slots<Tcp<M>> {
     let segment = u64::from(config.segment) - format.overhead() as u64;
+    let connection = connection::ThreeWay::new(config.timeout_first)
+        .tries(config.tries)
+        .orphaned(config.orphaned)
+        .silence(config.silence);
+    let connection = if format.has_answered() { connection.answered() } else { connection };
     Slots::from(Policies {
         format,
         ordering: ordering::Total::new(),
         framing: framing::OctetStream,
         integrity: integrity::OfferedCheck,
-        connection: connection::ThreeWay::new(config.timeout_first)
-            .tries(config.tries)
-            .orphaned(config.orphaned)
-            .silence(config.silence),
+        connection,
         acknowledgement: acknowledgement::AckRanges::new(2, config.delay)
             .in_segments(segment as usize),
         inquiry: inquiry::Absent,

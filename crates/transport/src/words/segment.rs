@@ -259,3 +259,21 @@ pub struct Outgoing<'a> {
     /// The time of this side's clock, now, in microseconds since 1970.
     pub clock: u64,
 }
+
+impl Outgoing<'_> {
+    /// Returns what says nothing but `signals`.
+    pub fn signals(signals: Signals) -> Self {
+        Outgoing {
+            unit: None,
+            part: None,
+            report: None,
+            inquiry: None,
+            credit: None,
+            signals,
+            terms: None,
+            priority: 128,
+            stamp: Timestamp::default(),
+            clock: 0,
+        }
+    }
+}

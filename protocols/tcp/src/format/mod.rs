@@ -28,16 +28,18 @@ use stackwright_transport::path_mtu::PathMtu;
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
     Cargo, Dropped, Ending, Incoming, MILLISECOND, Numbering, Opening, Outgoing, Report, SECOND,
-    View, unwrap,
+    Signals, View, unwrap,
 };
 use stackwright_wire::internet::{Tcp, pseudo_header};
 use stackwright_wire::{Header, Message};
 
 use crate::config::Config;
+use crate::cookies::{Offers, Proof};
 use crate::header::{HEADER_MOST, TcpFront};
 use crate::key::TcpKey;
 use crate::options::{BLOCKS_BESIDE_TIMESTAMPS, BLOCKS_MOST, TIMESTAMPS_LENGTH};
 use duplicates::Duplicates;
+pub(crate) use receive::offers;
 pub(crate) use send::{put, silent};
 use timestamps::Timestamps;
 
@@ -178,6 +180,50 @@ impl<M> TcpFormat<M> {
         }
     }
 
+    /// Creates the format of a connection whose SYN, of the number `theirs`, was answered with the
+    /// number `own`.
+    pub(crate) fn answered(
+        config: &Config,
+        key: TcpKey,
+        now: Instant,
+        Proof { own, theirs, offers }: &Proof,
+        offset: u32,
+    ) -> Self {
+        let mut format = TcpFormat::new(config, key, *own, offset);
+        let first = format.begin(now, *theirs, offers);
+        (format.asked, format.told) = (true, first);
+        format.edge = first + u64::from(config.window.min(u16::MAX.into()));
+        format
+    }
+
+    /// Begins with the peer's first number, and what both sides offer. Returns the number of its
+    /// first octet.
+    fn begin(&mut self, now: Instant, number: u32, offers: &Offers) -> u64 {
+        self.peer_takes = usize::from(offers.takes);
+        self.terms.sack &= offers.sack;
+        self.terms.timestamps &= offers.times.is_some();
+        match (self.terms.shift, offers.shift) {
+            (Some(_), Some(shift)) => self.peer_shift = shift,
+            _ => self.terms.shift = None,
+        }
+        if let Some(times) = offers.times.filter(|_| self.terms.timestamps) {
+            self.times.on_heard(now, times);
+        }
+        *self.peer.insert(FIRST_TURN + u64::from(number) + 1)
+    }
+
+    /// Returns whether the peer's SYN was answered.
+    pub(crate) const fn has_answered(&self) -> bool {
+        self.asked && self.peer.is_some()
+    }
+
+    /// Writes that answer once more.
+    pub(crate) fn answer(&mut self, now: Instant, octets: &mut Vec<u8>) {
+        let view = View { now, received_upto: self.peer.unwrap_or_default(), ..View::START };
+        let mut say = Outgoing::signals(Signals::OPEN);
+        self.write(&view, &mut say, octets);
+    }
+
     /// Returns the octets of a header before data.
     pub fn overhead(&self) -> usize {
         Tcp::LENGTH + overhead(&self.terms)
@@ -292,7 +338,7 @@ impl<M: Message> Format<M> for TcpFormat<M> {
         self.offered = path.checks;
         let least = usize::from(crate::config::SEGMENT_LEAST);
         let most = self.terms.segment.min((path.longest as usize).max(least));
-        match self.asked {
+        match self.is_known {
             true => self.path.on_told(most),
             false => self.path.set_most(most),
         }

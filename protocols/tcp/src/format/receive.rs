@@ -10,7 +10,8 @@ use stackwright_transport::words::{Dropped, Incoming, Label, Report, Signals, Un
 use stackwright_wire::internet::Tcp;
 use stackwright_wire::{Header, Message};
 
-use super::{FIRST_TURN, SEGMENT_SIZE_DEFAULT, TcpFormat};
+use super::{SEGMENT_SIZE_DEFAULT, TcpFormat};
+use crate::cookies::Offers;
 use crate::header::TcpFront;
 use crate::key::key;
 use crate::options::{BLOCKS_MOST, OPTIONS_MOST, TcpOption, TcpOptions, TcpTimestamps};
@@ -51,6 +52,16 @@ impl Said {
         }
         said
     }
+
+    fn offers(&self) -> Offers {
+        let takes = self.takes.unwrap_or(SEGMENT_SIZE_DEFAULT).max(TAKES_LEAST);
+        Offers { takes, shift: self.shift, sack: self.sack, times: self.times }
+    }
+}
+
+/// Returns what a segment offers, whose header has these octets.
+pub(crate) fn offers(header: &[u8]) -> Offers {
+    Said::read(header.get(Tcp::LENGTH..).unwrap_or_default()).offers()
 }
 
 /// What a segment means beside its data.
@@ -117,11 +128,7 @@ impl<M: Message> TcpFormat<M> {
         if !header.syn {
             return Err(Dropped::NotOurs);
         }
-        self.peer = Some(FIRST_TURN + u64::from(header.sequence_number) + 1);
-        self.heed_offers(&said);
-        if let Some(times) = said.times.filter(|_| self.terms.timestamps) {
-            self.times.on_heard(view.now, times);
-        }
+        self.begin(view.now, header.sequence_number, &said.offers());
         self.is_known = acknowledges;
         self.peer_window = u64::from(header.window);
         report.upto = if acknowledges { first } else { 0 };
@@ -133,18 +140,6 @@ impl<M: Message> TcpFormat<M> {
             // Data of a SYN is not taken: it is sent again when the connection is open.
             ..resting(packet)
         })
-    }
-
-    /// Keeps what both sides offer.
-    fn heed_offers(&mut self, said: &Said) {
-        let takes = said.takes.unwrap_or(SEGMENT_SIZE_DEFAULT).max(TAKES_LEAST);
-        self.peer_takes = usize::from(takes);
-        self.terms.sack &= said.sack;
-        self.terms.timestamps &= said.times.is_some();
-        match (self.terms.shift, said.shift) {
-            (Some(_), Some(shift)) => self.peer_shift = shift,
-            _ => self.terms.shift = None,
-        }
     }
 
     /// Reads a later segment (§3.10.7.4).

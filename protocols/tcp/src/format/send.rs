@@ -229,7 +229,6 @@ mod tests {
     use stackwright_contract::PathLimits;
     use stackwright_contract::services::MessageProperties;
     use stackwright_transport::slots::Format;
-    use stackwright_transport::words::Timestamp;
     use stackwright_wire::SingleBuffer;
 
     use super::*;
@@ -239,18 +238,7 @@ mod tests {
     type F = TcpFormat<SingleBuffer>;
 
     fn says(format: &mut F, signals: Signals, credit: u64) -> (Tcp, Vec<u8>) {
-        let mut say = Outgoing {
-            unit: None,
-            part: None,
-            report: None,
-            inquiry: None,
-            credit: Some(credit),
-            signals,
-            terms: None,
-            priority: 128,
-            stamp: Timestamp::default(),
-            clock: 0,
-        };
+        let mut say = Outgoing { credit: Some(credit), ..Outgoing::signals(signals) };
         let mut octets = Vec::new();
         format.encode(&View::START, &mut say, &mut octets);
         assert!(say.signals == Signals::NONE && say.credit.is_none());

@@ -157,3 +157,54 @@ fn ports_and_first_numbers_are_others_for_each_destination_and_rise() {
     assert_eq!(number(2, 1).wrapping_sub(number(1, 1)), 250_000);
     assert_ne!(number(1, 1), number(1, 2));
 }
+
+/// RFC 4987 §3.6.
+#[test]
+fn an_answer_that_is_forgotten_is_believed_when_it_returns_and_not_for_long() {
+    let mut host = host();
+    let crowd = Crowd { half_open: host.config.half_open_most, ..CROWD };
+    // MSS 1400, SACK, timestamps, shift 9; and a SYN without an option.
+    let options = [2, 4, 5, 120, 4, 2, 8, 10, 0, 0, 0, 7, 0, 0, 0, 0, 1, 3, 3, 9];
+    for options in [&options[..], &[]] {
+        let syn = Header { syn: true, sequence_number: 9, ..from_peer() };
+        let mut octets = vec![0; Header::LENGTH];
+        octets.extend_from_slice(options);
+        put(syn, &mut octets);
+        let mut packet = TcpHost::<M>::sealed(octets, ends());
+        let asked = host.arrival(&at(1), ends(), &KEY, &mut packet, crowd);
+        let Arrival::Answered(mut answer) = asked else { panic!("{asked:?}") };
+        let answered = TcpHost::<M>::header(&mut answer).expect("a header");
+        assert!(answered.syn && answered.ack && answered.acknowledgment_number == 10);
+        let all = options.len() > 0;
+        let offered = TcpHost::<M>::offers(&mut answer, &answered);
+        assert_eq!((offered.sack, offered.times.map(|times| times.echo)), (all, all.then_some(7)));
+        let ack = Header {
+            ack: true,
+            sequence_number: 10,
+            acknowledgment_number: answered.sequence_number.wrapping_add(1),
+            data_offset: 5,
+            ..from_peer()
+        };
+        let proof = |seconds, ends, ack: &Header| {
+            host.cookies.proof(at(seconds).now(), ends, (&KEY, ack), None)
+        };
+        let believed = [1, 70, 128, 129, 200].map(|second| proof(second, ends(), &ack).is_some());
+        assert_eq!(believed, [true, true, false, false, false], "the key changes at 64 and 128");
+        let Offers { takes, shift, sack, .. } = proof(1, ends(), &ack).expect("a proof").offers;
+        assert_eq!(
+            (takes, shift, sack),
+            if all { (1360, Some(9), true) } else { (536, None, false) }
+        );
+        for bit in 0..32 {
+            let acknowledgment_number = ack.acknowledgment_number ^ 1 << bit;
+            let other = Header { acknowledgment_number, ..ack.clone() };
+            assert!(proof(1, ends(), &other).is_none(), "{bit}");
+        }
+        let (local, _) = ends();
+        assert!(proof(1, (local, station(3)), &ack).is_none(), "of another host");
+        let mut packet = segment(ack, b"");
+        let proven = host.arrival(&at(1), ends(), &KEY, &mut packet, crowd);
+        assert!(matches!(proven, Arrival::Welcome));
+        assert!(host.unawaited(&at(1), ends(), &KEY, &mut packet, Unexpected::NoName).is_none());
+    }
+}

@@ -111,15 +111,27 @@ impl<P: Protocol<Provides = Streams<M>>> Application<P> for Talker {
     }
 }
 
-struct Scene {
-    world: World<M>,
-    stations: [StationId<Stack, Talker>; 2],
+pub(crate) struct Scene {
+    pub(crate) world: World<M>,
+    pub(crate) stations: [StationId<Stack, Talker>; 2],
 }
 
 impl Scene {
     /// The first station opens connections to the second, which listens for as many as it has
     /// sides.
     fn new(seed: u64, conditions: Conditions, talkers: [Talker; 2]) -> Self {
+        let config = |last| Config { tries: 12, ..Config::new([last; 16]) };
+        let mut scene = Scene::of(seed, conditions, talkers, config);
+        scene.opens();
+        scene
+    }
+
+    pub(crate) fn of(
+        seed: u64,
+        conditions: Conditions,
+        talkers: [Talker; 2],
+        config: impl Fn(u8) -> Config,
+    ) -> Self {
         let mut world = World::new(seed);
         world.network_mut().set_conditions(conditions);
         let counts = talkers.each_ref().map(|talker| talker.sides.len() as u32);
@@ -127,11 +139,10 @@ impl Scene {
         let stations = talkers.map(|talker| {
             last += 1;
             let address = IpAddr::from([10, 0, 0, last]);
-            let config = Config { tries: 12, ..Config::new([last; 16]) };
             let credit = Credit { octets: 16 << 10, messages: 8 };
             let below = SimulatedDatagrams::new(address, credit);
             let below = Over::new(SimulatedHosts::new(address, 6), below);
-            world.add(address, Over::new(layer(config, seed), below), talker)
+            world.add(address, Over::new(layer(config(last), seed), below), talker)
         });
         let local = SocketAddr::from(([10, 0, 0, 2], PORT)).into();
         if counts[1] > 0 {
@@ -142,18 +153,20 @@ impl Scene {
             let credit = CREDIT;
             world.ask(stations[1], StreamsRequest::Await { listener, association, credit });
         }
-        for index in 1..=counts[0] {
-            let (association, remote) = (name(index), local);
-            let credit = CREDIT;
-            world.ask(
-                stations[0],
-                StreamsRequest::Open { association, remote, local: None, credit },
-            );
-        }
         Scene { world, stations }
     }
 
-    fn sides(&self, station: usize) -> &[Side] {
+    /// Opens the connections of the first station.
+    pub(crate) fn opens(&mut self) {
+        let remote = SocketAddr::from(([10, 0, 0, 2], PORT)).into();
+        for index in 1..=self.sides(0).len() as u32 {
+            let (association, local, credit) = (name(index), None, CREDIT);
+            let opens = StreamsRequest::Open { association, remote, local, credit };
+            self.world.ask(self.stations[0], opens);
+        }
+    }
+
+    pub(crate) fn sides(&self, station: usize) -> &[Side] {
         &self.world.application(self.stations[station]).sides
     }
 

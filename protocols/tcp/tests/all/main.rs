@@ -1,5 +1,6 @@
 //! All tests of the crate, in one binary: a module for each subject.
 
+mod flood;
 mod forged;
 mod late;
 mod layers;

@@ -153,6 +153,13 @@ impl ThreeWay {
         ThreeWay { silence, ..self }
     }
 
+    /// Begins where a request was answered before the policy was made.
+    #[must_use]
+    pub const fn answered(self) -> Self {
+        let question = Question { at: Instant::START, tries: 1 };
+        ThreeWay { state: State::Granting(question, false), ..self }
+    }
+
     /// Returns where it stands.
     pub fn stage(&self, view: &View) -> ThreeWayStage {
         match self.state {
