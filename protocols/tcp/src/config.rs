@@ -35,6 +35,9 @@ pub struct Config {
     /// After how long without an acknowledgement the peer is gone, while one is due (the user
     /// timeout, RFC 9293 §3.8.3).
     pub silence: Nanoseconds,
+    /// After how long without a segment a peer is asked whether it is there, where nothing is on
+    /// its way; `Nanoseconds::MAX`: never, the default (RFC 9293 §3.8.4).
+    pub keep_alive: Nanoseconds,
     /// How long the peer's end is waited for when nobody reads it any more.
     pub orphaned: Nanoseconds,
     /// How long an acknowledgement is delayed (RFC 9293 §3.8.6.3: at most 500 ms).
@@ -70,6 +73,7 @@ impl Config {
             timeout_least: 200 * MILLISECOND,
             tries: 6,
             silence: 100 * SECOND,
+            keep_alive: Nanoseconds::MAX,
             orphaned: 60 * SECOND,
             delay: 40 * MILLISECOND,
             sack: true,

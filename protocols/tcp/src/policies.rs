@@ -20,7 +20,7 @@ configuration! {
         Integrity: integrity::OfferedCheck,
         Connection: connection::ThreeWay,
         Acknowledgement: acknowledgement::AckRanges,
-        Inquiry: inquiry::Absent,
+        Inquiry: inquiry::KeepAlive<inquiry::WindowProbe>,
         Recovery: recovery::RackTlp,
         Rtt: rtt::Rfc6298,
         Flow: flow::CreditWindow,
@@ -46,7 +46,11 @@ pub fn policies<M: Message>(format: TcpFormat<M>, config: &Config) -> Slots<Tcp<
         connection,
         acknowledgement: acknowledgement::AckRanges::new(2, config.delay)
             .in_segments(segment as usize),
-        inquiry: inquiry::Absent,
+        inquiry: inquiry::KeepAlive::new(
+            inquiry::WindowProbe::default(),
+            config.keep_alive,
+            config.silence,
+        ),
         recovery: recovery::RackTlp::new(config.silence),
         rtt: rtt::Rfc6298::new(
             rtt::SampleSource::Units,
@@ -54,7 +58,8 @@ pub fn policies<M: Message>(format: TcpFormat<M>, config: &Config) -> Slots<Tcp<
             config.timeout_least,
         ),
         flow: flow::CreditWindow::new(config.window.min(config.window_most).into())
-            .growing_to(config.window_most.into(), 1),
+            .growing_to(config.window_most.into(), 1)
+            .asked_when_shut(),
         congestion: congestion::Cubic::new(segment),
         rate: rate::PacedByCongestion::new(),
         lifetime: lifetime::Absent,

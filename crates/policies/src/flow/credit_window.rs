@@ -69,7 +69,16 @@ pub struct CreditWindow {
     /// How many numbers the application has to have taken until half of the window is free again;
     /// none where a look is needed at each.
     enough: u64,
-    asked_about: bool,
+    asked_about: AskedAbout,
+}
+
+/// Which windows inquiries find out about: those that are shut, or also those that are open for
+/// less than what leaves next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum AskedAbout {
+    None,
+    Shut,
+    All,
 }
 
 impl CreditWindow {
@@ -86,7 +95,7 @@ impl CreditWindow {
             theirs: None,
             said: 0,
             enough: 0,
-            asked_about: false,
+            asked_about: AskedAbout::None,
         }
     }
 
@@ -104,7 +113,14 @@ impl CreditWindow {
     /// has to go on asking as long as something waits.
     #[must_use]
     pub const fn asked_about(self) -> Self {
-        CreditWindow { asked_about: true, ..self }
+        CreditWindow { asked_about: AskedAbout::All, ..self }
+    }
+
+    /// Leaves a window to inquiries that is shut altogether; one that is open for less than a unit
+    /// is tried with that (RFC 9293 §3.8.6.1, §3.8.6.2.1).
+    #[must_use]
+    pub const fn asked_when_shut(self) -> Self {
+        CreditWindow { asked_about: AskedAbout::Shut, ..self }
     }
 
     /// Returns whether the application leaves so much unread that the window is of no use.
@@ -231,7 +247,12 @@ impl Flow for CreditWindow {
     }
 
     fn tries_after(&self, view: &View) -> Option<Nanoseconds> {
-        (!self.asked_about).then_some(view.rtt.timeout)
+        let tries = match self.asked_about {
+            AskedAbout::None => true,
+            AskedAbout::Shut => self.limit(view) > view.sent_upto,
+            AskedAbout::All => false,
+        };
+        tries.then_some(view.rtt.timeout)
     }
 }
 

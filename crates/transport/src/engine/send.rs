@@ -447,7 +447,9 @@ impl<C: Configuration> Association<C> {
     fn tries_shut_window(&mut self, view: &View) -> bool {
         let Some(wait) = self.slots.flow.tries_after(view) else { return false };
         let since = *self.shut_since.get_or_insert(view.now);
-        let tries = view.idle && view.now.nanoseconds_since(since) >= wait;
+        let tries = view.idle
+            && view.now.nanoseconds_since(since) >= wait
+            && !self.slots.format.cuts_anywhere();
         if tries {
             self.shut_since = Some(view.now);
         }

@@ -38,6 +38,7 @@ impl<C: Configuration> Association<C> {
         self.slots.connection.on_time(&view);
         self.slots.inquiry.on_time(&view, self.slots.connection.heard());
         self.probe(&view);
+        self.cut_for_window(&view);
         let numbers = self.slots.framing.forget(&view);
         if numbers > 0 {
             self.share.set_incomplete(self.slots.framing.held());
@@ -47,6 +48,18 @@ impl<C: Configuration> Association<C> {
             self.given_up = Some(Ending::Silent);
         }
         self.give_back(&view);
+    }
+
+    /// Cuts what leaves next to what the peer takes, where it has taken less for too long.
+    fn cut_for_window(&mut self, view: &View) {
+        let (slots, sending) = (&self.slots, &mut self.sending);
+        let Some(since) = self.shut_since.filter(|_| view.idle) else { return };
+        let fits = slots.flow.limit(view).saturating_sub(view.sent_upto);
+        let is_due = slots.flow.tries_after(view).is_some_and(|wait| since.later(wait) <= view.now);
+        if is_due && fits > 0 && slots.format.cuts_anywhere() && !sending.is_losing() {
+            sending.waiting.cut_first(fits as usize);
+            self.shut_since = None;
+        }
     }
 
     /// Frees memory of an idle association: a server has many of which few do anything.

@@ -187,6 +187,17 @@ impl Pieces {
         Pieces { label, left, more, serial, ..*self }
     }
 
+    /// Cuts the first piece of the only message after `octets` octets: returns these, and the rest.
+    pub(super) fn cut(&self, octets: usize) -> Option<(Self, Self)> {
+        let cuts = self.more == 0 && octets < self.first_octets();
+        let label = |index, last| Label { index, last, ..self.label };
+        let first =
+            Pieces { label: label(self.label.index, false), piece: octets, left: octets, ..*self };
+        let left = self.left - octets.min(self.left);
+        let rest = Pieces { label: label(self.label.index + 1, left <= self.piece), left, ..*self };
+        cuts.then_some((first, rest))
+    }
+
     /// Returns the octets of each message, from its beginning on.
     #[inline]
     pub(super) fn each(&self) -> usize {

@@ -218,6 +218,16 @@ impl<M: Message> Waiting<M> {
         self.held
     }
 
+    /// Cuts the first piece after `octets` octets, if it is longer and nothing of it has left.
+    pub(crate) fn cut_first(&mut self, octets: usize) {
+        let Some(first) = self.queue.front_mut().filter(|_| self.held == 0) else { return };
+        if let Some((pieces, rest)) = first.pieces.cut(octets) {
+            let cut = Payload { pieces, body: first.body.split_to(octets), ..*first };
+            first.pieces = rest;
+            self.queue.push_front(cut);
+        }
+    }
+
     /// Removes the first message, of which nothing more is of use.
     pub(super) fn take_message(&mut self) -> Option<Payload<M>> {
         self.held = 0;

@@ -115,6 +115,10 @@ slot! {
         /// Returns whether a receiver may drop again what it reported beyond the first number that
         /// is missing (RFC 2018 §8): it is kept until all before it has arrived, too.
         fn reneges(&self) -> bool = false;
+        /// Returns whether what waits may be cut anywhere: each octet has a number, and nothing else
+        /// tells units apart. Then a window that is open for less than a unit is used (RFC 9293
+        /// §3.8.6.2.1).
+        fn cuts_anywhere(&self) -> bool = false;
         /// Returns whether any packet carries the report of what was received: one that leaves for
         /// another reason takes the place of a delayed one.
         fn always_reports(&self) -> bool = false;

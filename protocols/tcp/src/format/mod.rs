@@ -330,6 +330,10 @@ impl<M: Message> Format<M> for TcpFormat<M> {
         true
     }
 
+    fn cuts_anywhere(&self) -> bool {
+        true
+    }
+
     fn on_ends(&mut self, local: Participant, remote: Participant) {
         self.hosts = hosts_sum(local, remote);
     }
@@ -402,6 +406,7 @@ component! {
     <M> TcpFormat<M>: "format of TCP", "writes segments",
     gives: Property::SPANS
         .and(Property::CREDIT)
+        .and(Property::INQUIRIES)
         .and(Property::SIGNALS)
         .and(Property::CHECK_FIELD)
         .and(Property::COUNTS_OCTETS),

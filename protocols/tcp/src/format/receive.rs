@@ -241,6 +241,8 @@ impl<M: Message> TcpFormat<M> {
         }
         let window = u64::from(header.window) << self.peer_shift;
         self.peer_window = self.peer_window.max(window);
+        // Whatever is acceptable shows that the peer is there, and what it takes.
+        report.answers = Some(view.asked);
         // What is beyond the window, or behind the end, is cut off.
         let upto = self.fin_heard.map_or(edge, |fin| fin.min(edge)).max(start);
         let fits = upto - start;

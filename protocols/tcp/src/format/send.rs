@@ -62,7 +62,10 @@ impl<M> TcpFormat<M> {
     /// Writes a segment without its data.
     pub(super) fn write(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
         let signals = say.signals;
-        (say.terms, say.inquiry) = (None, None);
+        say.terms = None;
+        // A question is a segment of its own: its number was received, and so it is answered.
+        let is_bare = say.unit.is_none() && say.report.is_none() && signals == Signals::NONE;
+        let asks = is_bare && say.inquiry.take().is_some();
         octets.resize(Tcp::LENGTH, 0);
         if signals.has(Signals::END) {
             say.signals = Signals::NONE;
@@ -91,6 +94,7 @@ impl<M> TcpFormat<M> {
         let number = match unit {
             _ if opens => self.first() - 1,
             Some(unit) => unit.span.start + part.start as u64,
+            None if asks => self.next(view) - 1,
             None if finishes => self.fin_said.unwrap_or(self.next(view)),
             None => self.next(view),
         };

@@ -1,7 +1,8 @@
 //! Two ends on a path that loses nothing.
 
 use stackwright_tcp::Config;
-use stackwright_transport::words::{Ending, Phase};
+use stackwright_transport::slots::Congestion as _;
+use stackwright_transport::words::{Ending, Phase, SECOND};
 
 use crate::scene::{Scene, octets};
 
@@ -93,18 +94,78 @@ fn both_may_open_at_once() {
     assert!(scene.ends.iter().all(|end| end.heard == octets(100_000)));
 }
 
-/// RFC 9293 §3.8.6.1.
+/// RFC 9293 §3.8.6.1: it is asked about, without data, and that is no loss.
 #[test]
-fn a_window_that_was_shut_is_tried_and_opens() {
+fn a_window_that_was_shut_is_asked_about_and_opens() {
     let mut scene = Scene::opened([Config::new([0; 16]), Config::new([1; 16])]);
     scene.ends[1].reads = false;
     scene.send(0, &octets(1 << 20));
-    (0..20_000).for_each(|_| scene.step());
+    (0..1000).for_each(|_| scene.step());
+    let window = |scene: &Scene| scene.ends[0].association.slots().congestion().window();
+    let (before, mut probes) = (window(&scene), Vec::new());
+    for millisecond in 0..600_000 {
+        scene.step_with(|side, segment| {
+            assert!(side == 1 || segment.len() < 60, "no data");
+            probes.extend((side == 0).then_some(millisecond));
+            true
+        });
+    }
     assert_eq!((scene.phase(0), scene.phase(1)), (Phase::Open, Phase::Open));
-    assert!(scene.segments < 1000, "{} segments", scene.segments);
+    let gaps = Vec::from_iter(probes.windows(2).map(|pair| pair[1] - pair[0]));
+    assert!(probes.len() > 10 && gaps.iter().is_sorted(), "{gaps:?}");
+    assert_eq!(gaps.last(), Some(&60_000));
+    let counts = scene.ends[0].association.counts();
+    assert_eq!((counts.lost, counts.timeouts, window(&scene)), (0, 0, before), "{counts:?}");
+    // The segment that tells that it is open is lost.
     scene.ends[1].reads = true;
+    scene.hears(1, &[]);
+    assert!(!scene.speaks(1).is_empty());
     scene.until(90, |scene| scene.ends[1].heard.len() == 1 << 20);
     assert!(scene.ends[1].heard == octets(1 << 20));
+}
+
+/// RFC 9293 §3.8.3: one that does not answer is gone after the user timeout, and not before.
+#[test]
+fn a_peer_with_a_shut_window_that_falls_silent_is_gone() {
+    let mut scene = Scene::opened([Config::new([0; 16]), Config::new([1; 16])]);
+    scene.ends[1].reads = false;
+    scene.send(0, &octets(1 << 20));
+    (0..10_000).for_each(|_| scene.step());
+    let mut silent = 0;
+    while scene.phase(0) == Phase::Open && silent < 400_000 {
+        scene.step_with(|_, _| false);
+        silent += 1;
+    }
+    assert_eq!(scene.phase(0), Phase::Ended(Ending::Silent));
+    assert!((90_000..220_000).contains(&silent), "{silent} ms");
+}
+
+/// RFC 9293 §3.8.4: an idle peer is asked where that is wanted, and lives as long as it answers.
+#[test]
+fn an_idle_peer_is_asked_whether_it_is_there() {
+    for keep_alive in [60 * SECOND, u64::MAX] {
+        let config = Config { keep_alive, ..Config::new([0; 16]) };
+        let mut scene = Scene::opened([config, Config::new([1; 16])]);
+        scene.segments = 0;
+        (0..600_000).for_each(|_| scene.step());
+        let asked = if keep_alive == u64::MAX { 0 } else { 10 };
+        assert!((scene.segments / 2).abs_diff(asked) <= 1, "{}", scene.segments);
+        assert_eq!(scene.phase(0), Phase::Open);
+        (0..300_000).for_each(|_| scene.step_with(|_, _| false));
+        let over = Phase::Ended(Ending::Silent);
+        assert_eq!(scene.phase(0) == over, asked > 0, "{}", scene.segments);
+    }
+}
+
+/// RFC 9293 §3.8.6.2.1: where a window never opens for a whole segment, what it takes leaves.
+#[test]
+fn a_window_that_stays_smaller_than_a_segment_is_used() {
+    let narrow = Config { window: 400, window_most: 400, ..Config::new([0; 16]) };
+    let mut scene = Scene::opened([narrow, Config::new([1; 16])]);
+    scene.send(1, &octets(10_000));
+    scene.until(60, |scene| scene.ends[0].heard.len() == 10_000);
+    assert!(scene.ends[0].heard == octets(10_000) && scene.longest <= 32 + 400);
+    assert_eq!(scene.ends[1].association.counts().timeouts, 0);
 }
 
 /// RFC 5681 §3.2, RFC 2018, RFC 8985: segments that are lost are sent again within a few round
