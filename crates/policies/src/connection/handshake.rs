@@ -123,7 +123,7 @@ impl Connection for Handshake {
         self.halves.finish();
     }
 
-    fn stop(&mut self) {
+    fn stop(&mut self, _: bool) {
         self.halves.stop();
     }
 

@@ -237,7 +237,7 @@ impl Connection for Implicit {
         self.halves.finish();
     }
 
-    fn stop(&mut self) {
+    fn stop(&mut self, _: bool) {
         self.halves.stop();
     }
 

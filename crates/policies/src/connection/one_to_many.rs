@@ -136,7 +136,7 @@ impl Connection for OneToMany {
     }
 
     /// What takes no more leaves: a receiver has nothing to send.
-    fn stop(&mut self) {
+    fn stop(&mut self, _: bool) {
         if self.is_receiver() {
             self.state = State::Leaving(Instant::START, 0, Ending::Finished);
         }

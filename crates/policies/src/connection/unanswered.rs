@@ -52,7 +52,7 @@ impl Connection for Unanswered {
     }
 
     /// What takes no more sends no more: there is one direction.
-    fn stop(&mut self) {
+    fn stop(&mut self, _: bool) {
         self.finishing = true;
         if let State::Receiving(_) = self.state {
             self.state = State::Ended(Ending::Finished);

@@ -38,7 +38,7 @@ impl<C: Configuration> Association<C> {
     /// Records that the layer above takes no more.
     pub(super) fn stop(&mut self) {
         self.closing = true;
-        self.slots.connection.stop();
+        self.slots.connection.stop(!self.inbox.is_empty());
     }
 
     /// Ends the association at once for the layer above: what was not sent leaves no more, and what

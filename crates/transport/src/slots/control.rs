@@ -41,9 +41,9 @@ slot! {
         fn agreed_silence(&self) -> Nanoseconds = 0;
         /// Records that time has passed.
         fn on_time(&mut self, view: &View) = ();
-        /// Records that the layer above takes no more: together with
-        /// [`finish`](Connection::finish), both halves are closed.
-        fn stop(&mut self) = ();
+        /// Records that the layer above takes no more, perhaps not even what has arrived and is
+        /// `unread`: together with [`finish`](Connection::finish), both halves are closed.
+        fn stop(&mut self, unread: bool) = ();
         /// Returns whether the peer has closed its half, and all that it sent is here.
         fn heard_all(&self, view: &View) -> bool = false;
         /// Ends the association on this side, whatever is still to arrive: the peer is told why, as

@@ -14,8 +14,10 @@ use crate::options::{
     put_maximum_segment_size, put_sack, put_sack_permitted, put_timestamps, put_window_scale,
 };
 
-/// The position of the number in a header.
+/// The positions of the number and of the flags in a header, and one of these.
 const NUMBER: usize = 4;
+const FLAGS: usize = 13;
+const PUSH: u8 = 8;
 
 /// A header that says nothing.
 pub(crate) const fn silent(key: TcpKey) -> Tcp {
@@ -113,9 +115,8 @@ impl<M> TcpFormat<M> {
             sequence_number: number as u32,
             acknowledgment_number: ack.unwrap_or(0) as u32,
             ack: ack.is_some(),
-            // Without a PUSH of the application, the last segment of what waits must have it
-            // (§3.9.1, MUST-61); any may.
-            psh: unit.is_some(),
+            // The last segment of what was written must have it (§3.9.1, MUST-61).
+            psh: unit.is_some_and(|unit| unit.label.last && part.end == unit.octets),
             syn: opens,
             fin: finishes,
             window,
@@ -142,7 +143,7 @@ impl<M> TcpFormat<M> {
     }
 
     /// Writes the header of a segment of data that leaves at the same moment as that of `header`:
-    /// only its number differs.
+    /// only its number differs, and whether it is the last of what was written.
     pub(super) fn write_next(
         &mut self,
         header: &[u8],
@@ -152,6 +153,7 @@ impl<M> TcpFormat<M> {
         let into = into.get_mut(..header.len())?;
         into.copy_from_slice(header);
         into[NUMBER..NUMBER + 4].copy_from_slice(&(unit.span.start as u32).to_be_bytes());
+        into[FLAGS] = header[FLAGS] & !PUSH | if unit.label.last { PUSH } else { 0 };
         self.left = self.left.max(unit.span.end);
         Some(header.len())
     }

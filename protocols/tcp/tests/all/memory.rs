@@ -195,3 +195,43 @@ fn a_loss_costs_no_timeout() {
         assert!(!sack || needless <= 1 && counts.lost == 1448 * missing as u64, "{counts:?}");
     }
 }
+
+/// RFC 2525 §2.17: a peer learns that what it has sent is never read.
+#[test]
+fn who_closes_without_having_read_all_resets() {
+    for reads in [true, false] {
+        let mut scene = Scene::opened([Config::new([0; 16]), Config::new([1; 16])]);
+        scene.ends[1].reads = reads;
+        scene.send(0, &octets(100));
+        (0..100).for_each(|_| scene.step());
+        scene.ends[1].association.close();
+        scene.ends[0].association.finish();
+        (0..100).for_each(|_| scene.step());
+        let reset = Phase::Ended(Ending::Reset(0));
+        assert_eq!(scene.phase(0), if reads { OVER } else { reset });
+        assert_eq!(scene.phase(1), if reads { OVER } else { Phase::Ended(Ending::Aborted(0)) });
+    }
+}
+
+/// RFC 9293 §3.9.1 (MUST-61): the end of what was written, and nothing else.
+#[test]
+fn the_last_segment_of_what_was_written_is_pushed() {
+    for run in [0, 65_507] {
+        let config = |side| Config { run, ..Config::new([side; 16]) };
+        let mut scene = Scene::opened([config(0), config(1)]);
+        let (mut pushed, mut number) = (Vec::new(), 0);
+        for count in [3000, 1448, 10] {
+            scene.send(0, &octets(count));
+        }
+        for _ in 0..100 {
+            scene.step_with(|side, segment| {
+                if side == 0 && segment.len() > 32 {
+                    number += segment.len() - 32;
+                    pushed.extend((segment[13] & 8 > 0).then_some(number));
+                }
+                true
+            });
+        }
+        assert_eq!(pushed, [3000, 4448, 4458]);
+    }
+}

@@ -35,8 +35,9 @@ const SILENCE: Nanoseconds = 100 * SECOND;
 /// §3.5 and §3.6). A request and its answer are repeated after the first timeout, twice that, and
 /// so on (RFC 6298 §5.7).
 ///
-/// Where both sides ask at once, each answers the other (§3.5, figure 8). Data that arrives when
-/// the layer above takes no more resets the association (RFC 2525 §2.17), and so does an abort. A
+/// Where both sides ask at once, each answers the other (§3.5, figure 8). Data that nobody reads,
+/// whether it has arrived when the layer above closes or arrives later, resets the association (RFC
+/// 2525 §2.17), and so does an abort. A
 /// peer that does not close its half for a minute, when nobody reads it, is forgotten.
 ///
 /// The states of RFC 9293 are not kept: they follow from this policy and the two halves.
@@ -210,12 +211,15 @@ impl Connection for ThreeWay {
         self.halves.finish();
     }
 
-    fn stop(&mut self) {
+    fn stop(&mut self, unread: bool) {
         self.halves.take_no_more();
+        if unread && self.state == State::Open {
+            self.state = State::Aborting(Ending::Aborted(0));
+        }
     }
 
     fn abandon(&mut self, _: &View, why: Ending) -> bool {
-        let tells = matches!(self.state, State::Granting(..) | State::Open);
+        let tells = matches!(self.state, State::Granting(..) | State::Open | State::Aborting(_));
         if tells {
             self.state = State::Aborting(why);
         }

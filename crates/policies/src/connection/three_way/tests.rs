@@ -144,7 +144,7 @@ fn data_that_nobody_reads_resets() {
     policy.finish();
     policy.admit(&at(1), &data(9)).unwrap();
     assert_eq!(say(&mut policy, &at(1)), Signals::FINISH, "a half close reads on");
-    policy.stop();
+    policy.stop(false);
     policy.admit(&at(1), &data(0)).unwrap();
     assert_eq!(policy.phase(&at(1)), Phase::Open, "it is old");
     policy.admit(&at(1), &data(9)).unwrap();
@@ -159,13 +159,13 @@ fn an_orphan_waits_for_a_minute() {
         let mut policy = open(1);
         policy.finish();
         if !stops_late {
-            policy.stop();
+            policy.stop(false);
         }
         say(&mut policy, &at(1));
         hear(&mut policy, &at(1), Signals::STOP).unwrap();
         if stops_late {
             assert_eq!(policy.deadline(), Instant::END, "the application still reads");
-            policy.stop();
+            policy.stop(false);
             assert!(policy.deadline() <= at(1).now);
             policy.on_time(&at(1));
         }
