@@ -48,6 +48,8 @@ pub struct Config {
     pub timestamps: bool,
     /// Whether the window scale is offered (RFC 7323).
     pub scales: bool,
+    /// Whether ECN is offered, and accepted (RFC 3168).
+    pub ecn: bool,
     /// How long a connection that this side closed first is remembered (TIME-WAIT, RFC 9293
     /// §3.6.1).
     pub time_wait: Nanoseconds,
@@ -79,6 +81,7 @@ impl Config {
             sack: true,
             timestamps: true,
             scales: true,
+            ecn: true,
             time_wait: 60 * SECOND,
             half_open_most: 1024,
             secret,

@@ -298,13 +298,13 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// Returns the ECN codepoint for all that leaves now. It is ECN-capable if the congestion judge
+    /// Returns the ECN codepoint for what was transmitted last. It is ECN-capable if the congestion judge
     /// reacts to marks, the peer has shown that it receives our packets, and both sides report how
     /// many came marked.
     #[inline]
     pub fn ecn(&mut self) -> Ecn {
         let slots = &self.slots;
-        let may = slots.format.tells_marks()
+        let may = slots.format.may_be_marked()
             && slots.congestion.heeds_marks()
             && !slots.connection.is_half_open();
         if may { self.marks.bear() } else { Ecn::NotEct }

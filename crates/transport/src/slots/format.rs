@@ -159,6 +159,9 @@ slot! {
         fn farewell(&self, view: &View, why: Ending, into: &mut Vec<u8>) -> bool = false;
         /// Returns whether both sides report how many packets came [marked](Report::ecn).
         fn tells_marks(&self) -> bool = false;
+        /// Returns whether what was written last may be ECN-capable: TCP's new data alone may (RFC
+        /// 3168 §6.1.4 to §6.1.6).
+        fn may_be_marked(&self) -> bool = self.tells_marks();
         /// Returns whether the packet of the unit of this number may be behind others in a batch:
         /// it takes its unit whole, and carries nothing else. Numbers below `sent_upto` left
         /// before.

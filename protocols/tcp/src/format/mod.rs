@@ -5,6 +5,7 @@
 //! | here | what is kept of both sides |
 //! | `receive.rs` | segments to words: the checks of RFC 9293 §3.10.7, in their order |
 //! | `send.rs` | words to segments |
+//! | `ecn.rs` | what both sides tell of marks |
 //! | `duplicates.rs` | what duplicate acknowledgements tell, without SACK |
 //! | `timestamps.rs` | RFC 7323: PAWS, and which copy was received |
 //!
@@ -13,6 +14,7 @@
 //! one before the first octet, the FIN's the one behind the last.
 
 mod duplicates;
+mod ecn;
 mod receive;
 mod send;
 mod timestamps;
@@ -39,6 +41,7 @@ use crate::header::{HEADER_MOST, TcpFront};
 use crate::key::TcpKey;
 use crate::options::{BLOCKS_BESIDE_TIMESTAMPS, BLOCKS_MOST, TIMESTAMPS_LENGTH};
 use duplicates::Duplicates;
+use ecn::Ecn;
 pub(crate) use receive::offers;
 pub(crate) use send::{put, silent};
 use timestamps::Timestamps;
@@ -122,6 +125,7 @@ pub struct TcpFormat<M> {
     newest: u64,
     challenges: Challenges,
     duplicates: Duplicates,
+    ecn: Ecn,
     /// The sum of the hosts and the protocol, and whether the layer below completes checks.
     hosts: u16,
     offered: bool,
@@ -174,6 +178,7 @@ impl<M> TcpFormat<M> {
             newest: 0,
             challenges: Challenges::default(),
             duplicates: Duplicates::default(),
+            ecn: Ecn::new(config.ecn),
             hosts: u16::from(PROTOCOL),
             offered: false,
             message: PhantomData,
@@ -324,6 +329,14 @@ impl<M: Message> Format<M> for TcpFormat<M> {
 
     fn always_reports(&self) -> bool {
         true
+    }
+
+    fn tells_marks(&self) -> bool {
+        self.ecn.is_agreed()
+    }
+
+    fn may_be_marked(&self) -> bool {
+        self.ecn.may_be_marked()
     }
 
     fn reneges(&self) -> bool {

@@ -129,6 +129,7 @@ impl<M: Message> TcpFormat<M> {
             return Err(Dropped::NotOurs);
         }
         self.begin(view.now, header.sequence_number, &said.offers());
+        self.ecn.on_request(header);
         self.is_known = acknowledges;
         self.peer_window = u64::from(header.window);
         report.upto = if acknowledges { first } else { 0 };
@@ -157,6 +158,7 @@ impl<M: Message> TcpFormat<M> {
         let ack = unwrap(header.acknowledgment_number, 32, sent_upto);
         if header.syn && !header.rst && start + 1 == first && !self.is_known {
             // The peer has not heard our answer, or asks as we do (§3.5, figure 8).
+            self.ecn.on_request(header);
             let acknowledges = header.ack && ack == self.first();
             self.is_known = acknowledges;
             report.upto = if acknowledges { ack } else { 0 };
@@ -231,18 +233,19 @@ impl<M: Message> TcpFormat<M> {
             }
             _ => ack,
         };
+        let segment = self.room(0, &MessageProperties::default()) as u64;
         if self.terms.sack {
             read_blocks(view, &said, sent_upto, report);
         } else {
-            let (bare, segment) = (end == start, self.room(0, &MessageProperties::default()));
             let heard = (ack, header.window);
-            let held = self.duplicates.on_heard(view, heard, bare, segment as u64);
+            let held = self.duplicates.on_heard(view, heard, end == start, segment);
             report.held.extend(held);
         }
         let window = u64::from(header.window) << self.peer_shift;
         self.peer_window = self.peer_window.max(window);
         // Whatever is acceptable shows that the peer is there, and what it takes.
         report.answers = Some(view.asked);
+        report.ecn = self.ecn.on_heard(view, header, report.upto, segment);
         // What is beyond the window, or behind the end, is cut off.
         let upto = self.fin_heard.map_or(edge, |fin| fin.min(edge)).max(start);
         let fits = upto - start;

@@ -14,10 +14,11 @@ use crate::options::{
     put_maximum_segment_size, put_sack, put_sack_permitted, put_timestamps, put_window_scale,
 };
 
-/// The positions of the number and of the flags in a header, and one of these.
+/// The positions of the number and of the flags in a header, and two of these.
 const NUMBER: usize = 4;
 const FLAGS: usize = 13;
 const PUSH: u8 = 8;
+const REDUCED: u8 = 0x80;
 
 /// A header that says nothing.
 pub(crate) const fn silent(key: TcpKey) -> Tcp {
@@ -108,10 +109,11 @@ impl<M> TcpFormat<M> {
             self.fin_said = Some(end);
             self.closes_first = self.fin_heard.is_none_or(|fin| fin > view.received_upto);
         }
+        let (again, answers) = (self.asked, self.peer.is_some());
         self.asked |= opens;
         let ack = self.peer.map(|_| self.expects(view));
         let window = self.window(view, say.credit.take(), ack, opens);
-        let header = Tcp {
+        let mut header = Tcp {
             sequence_number: number as u32,
             acknowledgment_number: ack.unwrap_or(0) as u32,
             ack: ack.is_some(),
@@ -126,8 +128,11 @@ impl<M> TcpFormat<M> {
             self.told = ack;
         }
         if opens {
+            self.ecn.on_opens(answers, again, &mut header);
             self.put_offers(view, octets);
         } else {
+            let new = unit.is_some_and(|unit| unit.span.start >= view.sent_upto);
+            self.ecn.on_leaves(new, report.and_then(|report| report.ecn), &mut header);
             if self.terms.timestamps {
                 put_timestamps(self.times.said(view.now), octets);
             }
@@ -143,7 +148,8 @@ impl<M> TcpFormat<M> {
     }
 
     /// Writes the header of a segment of data that leaves at the same moment as that of `header`:
-    /// only its number differs, and whether it is the last of what was written.
+    /// only its number differs, whether it is the last of what was written, and
+    /// CWR, which is said once.
     pub(super) fn write_next(
         &mut self,
         header: &[u8],
@@ -153,7 +159,7 @@ impl<M> TcpFormat<M> {
         let into = into.get_mut(..header.len())?;
         into.copy_from_slice(header);
         into[NUMBER..NUMBER + 4].copy_from_slice(&(unit.span.start as u32).to_be_bytes());
-        into[FLAGS] = header[FLAGS] & !PUSH | if unit.label.last { PUSH } else { 0 };
+        into[FLAGS] = header[FLAGS] & !(PUSH | REDUCED) | if unit.label.last { PUSH } else { 0 };
         self.left = self.left.max(unit.span.end);
         Some(header.len())
     }

@@ -4,6 +4,7 @@ mod flood;
 mod forged;
 mod late;
 mod layers;
+mod marks;
 mod memory;
 mod scene;
 mod seeds;

@@ -1,7 +1,6 @@
 //! Two ends on a path that loses nothing.
 
 use stackwright_tcp::Config;
-use stackwright_transport::slots::Congestion as _;
 use stackwright_transport::words::{Ending, Phase, SECOND};
 
 use crate::scene::{Scene, octets};
@@ -101,8 +100,7 @@ fn a_window_that_was_shut_is_asked_about_and_opens() {
     scene.ends[1].reads = false;
     scene.send(0, &octets(1 << 20));
     (0..1000).for_each(|_| scene.step());
-    let window = |scene: &Scene| scene.ends[0].association.slots().congestion().window();
-    let (before, mut probes) = (window(&scene), Vec::new());
+    let (before, mut probes) = (scene.window(0), Vec::new());
     for millisecond in 0..600_000 {
         scene.step_with(|side, segment| {
             assert!(side == 1 || segment.len() < 60, "no data");
@@ -115,7 +113,7 @@ fn a_window_that_was_shut_is_asked_about_and_opens() {
     assert!(probes.len() > 10 && gaps.iter().is_sorted(), "{gaps:?}");
     assert_eq!(gaps.last(), Some(&60_000));
     let counts = scene.ends[0].association.counts();
-    assert_eq!((counts.lost, counts.timeouts, window(&scene)), (0, 0, before), "{counts:?}");
+    assert_eq!((counts.lost, counts.timeouts, scene.window(0)), (0, 0, before), "{counts:?}");
     // The segment that tells that it is open is lost.
     scene.ends[1].reads = true;
     scene.hears(1, &[]);

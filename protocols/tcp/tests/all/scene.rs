@@ -3,6 +3,7 @@
 use stackwright_contract::Instant;
 use stackwright_contract::services::{Credit, MessageProperties};
 use stackwright_tcp::{Config, Tcp, TcpFormat, TcpKey, policies};
+use stackwright_transport::slots::Congestion as _;
 use stackwright_transport::words::{MILLISECOND, Phase};
 use stackwright_transport::{Association, Memory};
 use stackwright_wire::{BufferTree, Message};
@@ -71,6 +72,11 @@ impl Scene {
 
     pub(crate) fn phase(&self, side: usize) -> Phase {
         self.ends[side].association.phase(self.now)
+    }
+
+    /// Returns the congestion window of an end.
+    pub(crate) fn window(&self, side: usize) -> u64 {
+        self.ends[side].association.slots().congestion().window()
     }
 
     pub(crate) fn send(&mut self, side: usize, octets: &[u8]) {
