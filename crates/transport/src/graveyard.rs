@@ -9,8 +9,8 @@ use stackwright_wire::Message;
 
 use crate::transport::Farewell;
 
-/// How many associations are remembered at a time, of known peers and of strangers; the oldest is
-/// forgotten first. Forged openings do not push out those of known peers.
+/// How many associations are remembered at a time, of known peers and of strangers, unless
+/// configured; the oldest is forgotten first. Forged openings do not push out those of known peers.
 const MOST: [usize; 2] = [4096, 1024];
 
 /// How many packets are answered at once for one association: its peer needs one answer, and anyone
@@ -33,6 +33,7 @@ pub struct Graveyard<K> {
     graves: BTreeMap<(Participant, K), Grave>,
     /// In the order in which they were buried: those of known peers, and those of strangers.
     oldest: [VecDeque<(Participant, K)>; 2],
+    most: [usize; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -47,11 +48,28 @@ struct Grave {
 
 impl<K> Default for Graveyard<K> {
     fn default() -> Self {
-        Graveyard { graves: BTreeMap::new(), oldest: Default::default() }
+        Graveyard { graves: BTreeMap::new(), oldest: Default::default(), most: MOST }
     }
 }
 
 impl<K: Copy + Ord> Graveyard<K> {
+    /// Creates an empty one that remembers `most` associations of known peers.
+    pub fn of(most: usize) -> Self {
+        Graveyard { most: [most, MOST[1]], ..Graveyard::default() }
+    }
+
+    /// Returns whether an association is remembered.
+    pub fn holds(&self, now: Instant, remote: Participant, key: K) -> bool {
+        self.graves.get(&(remote, key)).is_some_and(|grave| grave.until > now)
+    }
+
+    /// Remembers one that is remembered until then.
+    pub fn renew(&mut self, remote: Participant, key: K, until: Instant) {
+        if let Some(grave) = self.graves.get_mut(&(remote, key)) {
+            grave.until = until;
+        }
+    }
+
     /// Remembers that an association is over until then, and what tells it.
     pub fn bury(&mut self, remote: Participant, key: K, farewell: Farewell<'_>, until: Instant) {
         let Farewell { packet, stranger, .. } = farewell;
@@ -73,7 +91,7 @@ impl<K: Copy + Ord> Graveyard<K> {
         if self.graves.insert(place, grave).is_none() {
             self.oldest[class].push_back(place);
         }
-        if self.oldest[class].len() > MOST[class]
+        if self.oldest[class].len() > self.most[class]
             && let Some(oldest) = self.oldest[class].pop_front()
         {
             self.graves.remove(&oldest);
@@ -97,7 +115,8 @@ impl<K: Copy + Ord> Graveyard<K> {
                 order.pop_front();
             }
         }
-        let grave = self.graves.get_mut(&(remote, key))?;
+        // One that was renewed keeps its place before others that are over sooner.
+        let grave = self.graves.get_mut(&(remote, key)).filter(|grave| grave.until > now)?;
         let beyond = u32::from(grave.answered).checked_sub(u32::from(ANSWERS_MOST));
         let is_answered = beyond.is_none_or(|beyond| {
             now.since(grave.answered_at) >= ANSWERED_AGAIN * (1 << beyond.min(DOUBLED_MOST))
@@ -146,6 +165,23 @@ mod tests {
         assert_eq!(answered(&mut yard, at(1), 2), Some(false), "it knows");
         assert_eq!(answered(&mut yard, at(1), 3), None, "it is of none of these");
         assert_eq!(answered(&mut yard, at(1) + Duration::from_secs(59), 1), None);
+    }
+
+    #[test]
+    fn one_that_is_renewed_is_remembered_longer_and_no_other() {
+        let mut yard = Graveyard::default();
+        let remote = Participant::from(([10, 0, 0, 1], 7));
+        [1, 2].map(|key| yard.bury(remote, key, KNOWN, at(60)));
+        yard.renew(remote, 1, at(90));
+        yard.renew(remote, 3, at(90));
+        let holds = |yard: &Graveyard<u16>, second| {
+            [1, 2, 3].map(|key| yard.holds(at(second), remote, key))
+        };
+        assert_eq!(holds(&yard, 59), [true, true, false]);
+        assert_eq!(holds(&yard, 60), [true, false, false]);
+        assert_eq!([1, 2].map(|key| answered(&mut yard, at(60), key)), [Some(true), None]);
+        assert_eq!(answered(&mut yard, at(90), 1), None);
+        assert!(yard.graves.is_empty() && yard.oldest.iter().all(VecDeque::is_empty));
     }
 
     #[test]

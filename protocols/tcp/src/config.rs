@@ -53,6 +53,11 @@ pub struct Config {
     /// How long a connection that this side closed first is remembered (TIME-WAIT, RFC 9293
     /// §3.6.1).
     pub time_wait: Nanoseconds,
+    /// How many of those are remembered at a time; the oldest is forgotten first.
+    pub time_wait_most: usize,
+    /// Whether a short segment waits until all that has left is acknowledged, or it is full
+    /// (Nagle's algorithm, RFC 9293 §3.7.4).
+    pub nagle: bool,
     /// How many connections there may be that peers opened and that are not confirmed: a SYN beyond
     /// them is answered and forgotten (SYN cookies, RFC 4987 §3.6).
     pub half_open_most: usize,
@@ -83,6 +88,8 @@ impl Config {
             scales: true,
             ecn: true,
             time_wait: 60 * SECOND,
+            time_wait_most: 4096,
+            nagle: false,
             half_open_most: 1024,
             secret,
         }

@@ -35,6 +35,8 @@ pub struct TcpHost<M> {
     /// Connections that this side closed first (TIME-WAIT).
     over: Graveyard<TcpKey>,
     ports: Ports,
+    /// When a connection was opened last, and with which host.
+    opening: Option<(Instant, Participant)>,
     cookies: Cookies,
     /// The hosts between which the last connection arrived, and what it has proved.
     arriving: Option<((Participant, Participant), Option<Proof>)>,
@@ -50,8 +52,9 @@ impl<M: Message> TcpHost<M> {
         assert!(config.segment >= SEGMENT_LEAST, "a segment has at least 556 octets");
         let mut host = TcpHost {
             config,
-            over: Graveyard::default(),
+            over: Graveyard::of(config.time_wait_most),
             ports: Ports::new(PROTOCOL, 0),
+            opening: None,
             cookies: Cookies::new([0; 16]),
             arriving: None,
             message: PhantomData,
@@ -161,8 +164,8 @@ impl<M: Message> TcpHost<M> {
     }
 
     /// Returns what becomes of a segment of a connection in TIME-WAIT (§3.10.7.4): a FIN that came
-    /// again is acknowledged again, and a SYN with a higher number begins anew (RFC 1122
-    /// §4.2.2.13).
+    /// again is acknowledged again, and waited for; a SYN with a higher number or a newer timestamp
+    /// begins anew (RFC 1122 §4.2.2.13, RFC 6191 §2).
     fn waits(
         &mut self,
         now: Instant,
@@ -175,14 +178,24 @@ impl<M: Message> TcpHost<M> {
             Arrival::Answered(answer) => answer,
             other => return Some(other),
         };
-        let expected = Self::header(&mut answer)?.acknowledgment_number;
-        let is_newer = header.sequence_number.wrapping_sub(expected) as i32 > 0;
+        let (said, octets) = (Self::header(&mut answer)?, packet.len());
+        let above = |new: u32, old: u32| new.wrapping_sub(old) as i32 > 0;
+        let times = [(packet, header), (&mut answer, &said)]
+            .map(|(segment, header)| Self::offers(segment, header).times);
+        let is_newer = match times {
+            [Some(new), Some(last)] if new.value != last.echo => above(new.value, last.echo),
+            _ => above(header.sequence_number, said.acknowledgment_number),
+        };
         if header.syn && !header.ack && !header.rst && is_newer {
             return None;
         }
         // RFC 1337: no reset ends it. Two that wait for each other do not answer each other.
-        let octets = 4 * usize::from(header.data_offset);
-        let says = header.syn || header.fin || packet.len() > octets;
+        let data = octets - 4 * usize::from(header.data_offset);
+        let says = header.syn || header.fin || data > 0;
+        let end = header.sequence_number.wrapping_add(data as u32 + 1);
+        if header.fin && !header.rst && end == said.acknowledgment_number {
+            self.over.renew(remote, key, now.later(self.config.time_wait));
+        }
         Some(match says && !header.rst {
             true => Arrival::Answered(answer),
             false => Arrival::Ignored("a segment of a connection that is over"),
@@ -200,7 +213,8 @@ impl<M: Message> Host for TcpHost<M> {
         gives: Guarantees::RELIABLE
             .and(Guarantees::ORDERED)
             .and(Guarantees::ONCE)
-            .and(Guarantees::CHECKED),
+            .and(Guarantees::CHECKED)
+            .and(Guarantees::EXPEDITED),
         header_room: HEADER_MOST,
         reads_payload: true,
         ..Facts::named("tcp")
@@ -216,16 +230,21 @@ impl<M: Message> Host for TcpHost<M> {
 
     fn open(
         &mut self,
-        _: &Context,
+        cx: &Context,
         _: Handle,
         local: Option<Participant>,
         remote: Participant,
     ) -> Result<Below<TcpKey>, Ended> {
-        self.ports.open(local, remote)
+        let below = self.ports.open(local, remote)?;
+        self.opening = Some((cx.now(), below.remote));
+        Ok(below)
     }
 
+    /// A port in TIME-WAIT is taken (RFC 9293 §3.6.1).
     fn free_key(&mut self, key: TcpKey, is_taken: impl Fn(&TcpKey) -> bool) -> Option<TcpKey> {
-        self.ports.free(key, is_taken)
+        let TcpHost { over, opening, .. } = self;
+        let waits = |key| opening.is_some_and(|(now, remote)| over.holds(now, remote, key));
+        self.ports.free(key, |key| is_taken(key) || waits(*key))
     }
 
     fn ends(key: &TcpKey, below: [Participant; 2]) -> [Participant; 2] {

@@ -42,6 +42,9 @@ impl Default for MessageProperties {
 }
 
 impl MessageProperties {
+    /// The priority of what is the most urgent: the expedited octets of a stream.
+    pub const EXPEDITED: u8 = 0;
+
     /// Returns the properties of the next message of a batch: the same, with the next number.
     #[inline]
     #[must_use]

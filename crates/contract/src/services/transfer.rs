@@ -74,19 +74,21 @@ impl<M: Message> Transfer for Streams<M> {
     }
 }
 
-/// A stream that carries messages has nothing to say of each.
+/// Expedited octets are the most urgent there are.
 impl From<StreamProperties> for MessageProperties {
     #[inline]
-    fn from(_: StreamProperties) -> Self {
-        MessageProperties::default()
+    fn from(properties: StreamProperties) -> Self {
+        let usual = MessageProperties::default();
+        let priority = if properties.expedited { Self::EXPEDITED } else { usual.priority };
+        MessageProperties { priority, ..usual }
     }
 }
 
-/// Nothing that is said of a message holds for octets.
+/// Nothing else that is said of a message holds for octets.
 impl From<MessageProperties> for StreamProperties {
     #[inline]
-    fn from(_: MessageProperties) -> Self {
-        StreamProperties::default()
+    fn from(properties: MessageProperties) -> Self {
+        StreamProperties { expedited: properties.priority == MessageProperties::EXPEDITED }
     }
 }
 

@@ -49,20 +49,24 @@ impl<C: Configuration> Association<C> {
         self.inbox.front().map_or(0, |next| next.message.len())
     }
 
-    /// Returns the next octets of a stream, at most `most`; none while the association is half
-    /// open.
-    pub fn take_octets(&mut self, now: Instant, most: usize) -> Option<C::Message> {
+    /// Returns the next octets of a stream, at most `most`; none while the association is half open.
+    /// Only those that end a unit have its properties.
+    pub fn take_octets(
+        &mut self,
+        now: Instant,
+        most: usize,
+    ) -> Option<(C::Message, MessageProperties)> {
         if self.is_half_open() || most == 0 {
             return None;
         }
         let first = self.inbox.front_mut()?;
         if first.message.len() > most {
             // The numbers are pending until the last octet is taken.
-            return Some(first.message.split_to(most));
+            return Some((first.message.split_to(most), MessageProperties::default()));
         }
-        let Arrived { message, numbers, .. } = self.inbox.pop_front()?;
+        let Arrived { message, properties, numbers, .. } = self.inbox.pop_front()?;
         self.taken(now, numbers);
-        Some(message)
+        Some((message, properties))
     }
 
     /// Records that numbers are no longer pending.

@@ -67,6 +67,8 @@ pub struct Association<C: Configuration> {
     /// received and not taken.
     inbox: VecDeque<Arrived<C::Message>>,
     pending: u64,
+    /// The number behind the newest octet that came expedited.
+    expedited: u64,
     /// Whether a timeout expired, and was not found spurious.
     timed_out: bool,
     /// How long the newest packet took of those that are known to have arrived.
@@ -140,6 +142,7 @@ impl<C: Configuration> Association<C> {
             clocks: Clocks::START,
             inbox: VecDeque::new(),
             pending: 0,
+            expedited: 0,
             timed_out: false,
             overtaker_took: 0,
             opening: None,
@@ -243,7 +246,7 @@ impl<C: Configuration> Association<C> {
         properties: MessageProperties,
         memory: &Memory<C::Message>,
     ) -> Result<(), C::Message> {
-        let octets = message.len();
+        let mut octets = message.len();
         self.used = Some(now);
         if self.sending.waiting.is_bare() {
             self.sending.furnish();
@@ -259,7 +262,17 @@ impl<C: Configuration> Association<C> {
             return Err(message); // no octet, no number: it could not be acknowledged
         }
         let room = self.slots.format.room(octets, &properties);
-        let cut = self.slots.framing.begin(message, &properties, room, &memory.pool)?;
+        let mut cut = self.slots.framing.begin(message, &properties, room, &memory.pool)?;
+        if self.slots.format.cuts_anywhere() {
+            if properties.priority == MessageProperties::EXPEDITED {
+                let behind = self.sending.waiting_octets() + octets;
+                self.slots.format.on_expedited(self.sending.sent_upto() + behind as u64);
+            }
+            let Some(rest) = self.sending.waiting.fill(cut.0, room, &memory.pool) else {
+                return Ok(());
+            };
+            (octets, cut.0) = (rest.len(), rest);
+        }
         let lifetime = properties.lifetime.filter(|_| self.slots.format.expires());
         // Counted numbers follow it, in however many pieces it leaves.
         if properties.number.is_some() {

@@ -169,9 +169,20 @@ impl<C: Configuration> Association<C> {
                 *view = self.view(view.now);
             }
             // It waits in the inbox until the phase of the association was checked.
-            let (unit, mut body) = unit.into_parts();
-            received =
-                self.accept(view, &unit, &mut body, &memory.pool, Credit::default()).map(drop);
+            self.expedited = self.expedited.max(segment.expedited.unwrap_or(0));
+            let (mut unit, mut body) = unit.into_parts();
+            let (start, upto) = (unit.span.start, self.expedited);
+            let none = Credit::default();
+            if start < upto && upto < unit.span.end {
+                // It is the last octet of what is delivered with it.
+                let mut front = body.split_to((upto - start) as usize);
+                let header = UnitHeader { span: start..upto, piece: front.len(), ..unit.clone() };
+                received = self.accept(view, &header, &mut front, &memory.pool, none).map(drop);
+                (unit.span.start, unit.piece) = (upto, body.len());
+                *view = self.view(view.now);
+            }
+            let rest = self.accept(view, &unit, &mut body, &memory.pool, none).map(drop);
+            received = received.and(rest);
         } else if let Some(next) = segment.next
             && self.slots.ordering.forgives().is_some_and(|upto| upto < next)
         {
@@ -450,7 +461,7 @@ impl<C: Configuration> Association<C> {
             Ok(Some(joined)) => {
                 let fits = room.messages >= unit.messages() && body.len() <= room.octets;
                 if !fits || !self.inbox.is_empty() || self.is_half_open() {
-                    self.keep(view.now, joined, body.take(), unit.messages());
+                    self.keep(view.now, joined, body.take(), unit);
                     return Ok(None);
                 }
                 self.pending = self.pending.saturating_sub(joined.numbers);
@@ -471,8 +482,11 @@ impl<C: Configuration> Association<C> {
 
     /// Puts messages, one by one, into the inbox of the application.
     #[inline(never)]
-    fn keep(&mut self, since: Instant, joined: Joined, mut octets: C::Message, messages: usize) {
-        let Joined { mut properties, numbers } = joined;
+    fn keep(&mut self, since: Instant, joined: Joined, mut octets: C::Message, unit: &UnitHeader) {
+        let (Joined { mut properties, numbers }, messages) = (joined, unit.messages());
+        if unit.span.end == self.expedited {
+            properties.priority = MessageProperties::EXPEDITED;
+        }
         let (each, numbers) = (octets.len() / messages, numbers / messages as u64);
         for _ in 0..messages {
             let message = octets.split_to(each);

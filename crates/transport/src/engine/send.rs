@@ -323,8 +323,12 @@ impl<C: Configuration> Association<C> {
         let in_flight = view.in_flight + octets as u64;
         // A window smaller than a packet would be shut for ever.
         let is_free = view.in_flight == 0 && window > 0;
-        if in_flight > window && !is_free && !matches!(self.probe, Probe::Due(_)) {
+        let is_probe = matches!(self.probe, Probe::Due(_));
+        if in_flight > window && !is_free && !is_probe {
             self.shut_since = None;
+            return None;
+        }
+        if !is_probe && slots.format.waits_for_more(view, next.start, octets) {
             return None;
         }
         // A unit that was sent may be sent again: it was within the limit, or tried it, and a try

@@ -187,6 +187,11 @@ impl Pieces {
         Pieces { label, left, more, serial, ..*self }
     }
 
+    /// Describes the first message as if it had `octets` octets, in one piece.
+    pub(super) fn of_octets(&self, octets: usize) -> Self {
+        Pieces::new(self.label, self.serial, octets, octets)
+    }
+
     /// Cuts the first piece of the only message after `octets` octets: returns these, and the rest.
     pub(super) fn cut(&self, octets: usize) -> Option<(Self, Self)> {
         let cuts = self.more == 0 && octets < self.first_octets();

@@ -218,6 +218,28 @@ impl<M: Message> Waiting<M> {
         self.held
     }
 
+    /// Fills the last message up to a piece of `piece` octets, where it is shorter and nothing of
+    /// it has left: many short writes are few packets. Returns the octets that are left over.
+    pub(crate) fn fill(&mut self, mut octets: M, piece: usize, pool: &Pool<M>) -> Option<M> {
+        let is_held = self.held > 0 && self.queue.len() == 1;
+        let Some(last) = self
+            .queue
+            .back_mut()
+            .filter(|last| !is_held && last.pieces.are_message(1) && last.body.len() < piece)
+        else {
+            return Some(octets);
+        };
+        let added = octets.len().min(piece - last.body.len());
+        let mut all = last.body.take();
+        all.join(octets.split_to(added));
+        last.body = all.copy_into(pool, 0);
+        all.reclaim(pool);
+        last.pieces = last.pieces.of_octets(last.body.len());
+        last.credit += added;
+        self.octets += added;
+        (!octets.is_empty()).then_some(octets)
+    }
+
     /// Cuts the first piece after `octets` octets, if it is longer and nothing of it has left.
     pub(crate) fn cut_first(&mut self, octets: usize) {
         let Some(first) = self.queue.front_mut().filter(|_| self.held == 0) else { return };

@@ -119,6 +119,11 @@ slot! {
         /// tells units apart. Then a window that is open for less than a unit is used (RFC 9293
         /// §3.8.6.2.1).
         fn cuts_anywhere(&self) -> bool = false;
+        /// Returns whether a unit with this first number and a body of `octets` octets waits for
+        /// more that may join it (Nagle's algorithm, RFC 9293 §3.7.4).
+        fn waits_for_more(&self, view: &View, number: u64, octets: usize) -> bool = false;
+        /// Records that the octet before this number is expedited.
+        fn on_expedited(&mut self, number: u64) = ();
         /// Returns whether any packet carries the report of what was received: one that leaves for
         /// another reason takes the place of a delayed one.
         fn always_reports(&self) -> bool = false;

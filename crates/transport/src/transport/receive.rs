@@ -60,13 +60,12 @@ impl<H: Host> Associations<H> {
             let closing = at.association().engine.is_closing();
             let room = if closing { EVERYTHING } else { at.room() };
             let engine = &mut at.association().engine;
-            let taken = if H::Transfer::MESSAGES {
-                engine.take(now, room).map(|(message, properties)| (message, properties.into()))
-            } else {
-                engine.take_octets(now, room.octets).map(|octets| (octets, Default::default()))
+            let taken = match H::Transfer::MESSAGES {
+                true => engine.take(now, room),
+                false => engine.take_octets(now, room.octets),
             };
             match taken {
-                Some((message, properties)) if !closing => at.deliver(message, properties),
+                Some((message, properties)) if !closing => at.deliver(message, properties.into()),
                 Some(_) => {}
                 None if Self::never_fits(at) => {}
                 None => return,

@@ -207,6 +207,8 @@ pub struct Incoming<M> {
     pub echo: Option<Nanoseconds>,
     /// How fast its sender takes data.
     pub terms: Option<Terms>,
+    /// The number behind an octet that is expedited, which may still be to come.
+    pub expedited: Option<u64>,
     /// What is left of a packet without a unit: its memory is reused.
     pub rest: Option<M>,
 }
@@ -225,6 +227,7 @@ impl<M> Incoming<M> {
             stamp: None,
             echo: None,
             terms: None,
+            expedited: None,
             rest: None,
         }
     }

@@ -29,8 +29,8 @@ use stackwright_transport::component;
 use stackwright_transport::path_mtu::PathMtu;
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
-    Cargo, Dropped, Ending, Incoming, MILLISECOND, Numbering, Opening, Outgoing, Report, SECOND,
-    Signals, View, unwrap,
+    Cargo, Dropped, Ending, Incoming, MILLISECOND, Nanoseconds, Numbering, Opening, Outgoing,
+    Report, SECOND, Signals, View, unwrap,
 };
 use stackwright_wire::internet::{Tcp, pseudo_header};
 use stackwright_wire::{Header, Message};
@@ -97,6 +97,8 @@ pub struct TcpFormat<M> {
     iss: u32,
     /// The number of the peer's first octet, once its SYN has arrived.
     peer: Option<u64>,
+    /// How long ago the SYN left that was acknowledged, as its timestamp tells.
+    opened_in: Option<Nanoseconds>,
     /// Whether our SYN has left, and whether the peer has acknowledged it.
     asked: bool,
     is_known: bool,
@@ -126,6 +128,9 @@ pub struct TcpFormat<M> {
     challenges: Challenges,
     duplicates: Duplicates,
     ecn: Ecn,
+    nagle: bool,
+    /// The number behind our last expedited octet (SND.UP).
+    urgent_upto: u64,
     /// The sum of the hosts and the protocol, and whether the layer below completes checks.
     hosts: u16,
     offered: bool,
@@ -161,6 +166,7 @@ impl<M> TcpFormat<M> {
             terms,
             iss,
             peer: None,
+            opened_in: None,
             asked: false,
             is_known: false,
             peer_shift: 0,
@@ -179,6 +185,8 @@ impl<M> TcpFormat<M> {
             challenges: Challenges::default(),
             duplicates: Duplicates::default(),
             ecn: Ecn::new(config.ecn),
+            nagle: config.nagle,
+            urgent_upto: 0,
             hosts: u16::from(PROTOCOL),
             offered: false,
             message: PhantomData,
@@ -313,7 +321,9 @@ impl<M: Message> Format<M> for TcpFormat<M> {
     }
 
     fn opened(&self, _: Instant, opening: Opening) -> Opening {
-        Opening { peer_delay: Some(PEER_DELAY), ..opening }
+        // Which of several was answered, its timestamp tells (RFC 7323 §4.1).
+        let took = self.opened_in.filter(|_| opening.tries > 1).unwrap_or(opening.took);
+        Opening { took, peer_delay: Some(PEER_DELAY), ..opening }
     }
 
     fn headroom(&self) -> usize {
@@ -345,6 +355,17 @@ impl<M: Message> Format<M> for TcpFormat<M> {
 
     fn cuts_anywhere(&self) -> bool {
         true
+    }
+
+    fn waits_for_more(&self, view: &View, number: u64, octets: usize) -> bool {
+        self.nagle
+            && view.in_flight > 0
+            && number >= view.sent_upto
+            && octets < self.room(0, &MessageProperties::default())
+    }
+
+    fn on_expedited(&mut self, number: u64) {
+        self.urgent_upto = number;
     }
 
     fn on_ends(&mut self, local: Participant, remote: Participant) {

@@ -131,6 +131,7 @@ impl<M: Message> TcpFormat<M> {
         self.begin(view.now, header.sequence_number, &said.offers());
         self.ecn.on_request(header);
         self.is_known = acknowledges;
+        self.opened_in = said.times.and_then(|times| self.times.took(view.now, times));
         self.peer_window = u64::from(header.window);
         report.upto = if acknowledges { first } else { 0 };
         Ok(Incoming {
@@ -181,7 +182,11 @@ impl<M: Message> TcpFormat<M> {
             return self.challenge(view, packet, !header.rst, Dropped::BeyondWindow);
         }
         if start < end && end <= expects && !header.rst && !header.syn {
-            // All of it has arrived: the acknowledgement was lost.
+            // All of it has arrived: the acknowledgement was lost. The next one is of this copy.
+            let times = said.times.filter(|_| self.terms.timestamps);
+            if let Some(times) = times.filter(|times| !self.times.is_old(view.now, *times)) {
+                self.times.on_heard(view.now, times);
+            }
             let inquiry = Some(view.answered.wrapping_add(1).into());
             // The number of the peer's FIN is no octet's.
             packet.truncate(view.received_upto.saturating_sub(start) as usize);
@@ -225,6 +230,9 @@ impl<M: Message> TcpFormat<M> {
             return self.challenge(view, packet, true, Dropped::AcknowledgesUnsent);
         }
         let mut signals = Signals::ACCEPT.when(!self.is_known);
+        if !self.is_known {
+            self.opened_in = said.times.and_then(|times| self.times.took(view.now, times));
+        }
         self.is_known = true;
         report.upto = match self.fin_said {
             Some(fin) if ack > fin => {
@@ -267,6 +275,8 @@ impl<M: Message> TcpFormat<M> {
             // A probe of a shut window is answered, too (§3.8.6.1).
             inquiry: (!is_whole).then(|| view.answered.wrapping_add(1).into()),
             credit: Some(ack + window),
+            // As everybody reads it, it points behind the octet (RFC 6093 §3).
+            expedited: header.urg.then_some(start + u64::from(header.urgent_pointer)),
             next: Some(upto),
             echo: echo.and_then(|times| self.times.took(view.now, times)),
             ..Incoming::silent()

@@ -14,10 +14,11 @@ use crate::options::{
     put_maximum_segment_size, put_sack, put_sack_permitted, put_timestamps, put_window_scale,
 };
 
-/// The positions of the number and of the flags in a header, and two of these.
+/// The positions of the number and of the flags in a header, and some of these.
 const NUMBER: usize = 4;
 const FLAGS: usize = 13;
 const PUSH: u8 = 8;
+const URGENT: u8 = 0x20;
 const REDUCED: u8 = 0x80;
 
 /// A header that says nothing.
@@ -83,8 +84,11 @@ impl<M> TcpFormat<M> {
         let (opens, report) = (signals.has(Signals::OPEN), say.report.take());
         let blocks = report.map_or(&[][..], |report| &report.held[..]);
         let blocks = if self.terms.sack && !opens { blocks } else { &[] };
-        // Data fills a segment: what SACK needs is not left (RFC 6691 §3).
-        let unit = if opens || !blocks.is_empty() { None } else { say.unit.take() };
+        // What ends the opening leaves alone: a path that drops the first data may pass it. Data
+        // fills a segment: what SACK needs is not left (RFC 6691 §3).
+        let confirms = signals.has(Signals::CONFIRM) && self.left == 0;
+        let alone = opens || confirms || !blocks.is_empty();
+        let unit = if alone { None } else { say.unit.take() };
         let part = unit.map_or(0..0, |unit| self.part(view, &unit));
         if let Some(unit) = unit.filter(|unit| part.end < unit.octets) {
             say.unit = Some(unit);
@@ -113,7 +117,12 @@ impl<M> TcpFormat<M> {
         self.asked |= opens;
         let ack = self.peer.map(|_| self.expects(view));
         let window = self.window(view, say.credit.take(), ack, opens);
+        // §3.8.5, with the pointer as everybody reads it (RFC 6093 §3).
+        let urgent = self.urgent_upto.checked_sub(number).filter(|_| unit.is_some());
+        let urgent_pointer = urgent.and_then(|ahead| u16::try_from(ahead).ok()).unwrap_or(0);
         let mut header = Tcp {
+            urg: urgent_pointer > 0,
+            urgent_pointer,
             sequence_number: number as u32,
             acknowledgment_number: ack.unwrap_or(0) as u32,
             ack: ack.is_some(),
@@ -149,14 +158,14 @@ impl<M> TcpFormat<M> {
 
     /// Writes the header of a segment of data that leaves at the same moment as that of `header`:
     /// only its number differs, whether it is the last of what was written, and
-    /// CWR, which is said once.
+    /// CWR, which is said once. `None` while something is expedited.
     pub(super) fn write_next(
         &mut self,
         header: &[u8],
         unit: &Cargo<'_>,
         into: &mut [u8],
     ) -> Option<usize> {
-        let into = into.get_mut(..header.len())?;
+        let into = into.get_mut(..header.len()).filter(|_| header[FLAGS] & URGENT == 0)?;
         into.copy_from_slice(header);
         into[NUMBER..NUMBER + 4].copy_from_slice(&(unit.span.start as u32).to_be_bytes());
         into[FLAGS] = header[FLAGS] & !(PUSH | REDUCED) | if unit.label.last { PUSH } else { 0 };

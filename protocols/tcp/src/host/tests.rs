@@ -137,6 +137,41 @@ fn a_connection_that_waits_answers_a_fin_and_gives_way_to_a_newer_request() {
     assert!(matches!(after, Arrival::Answered(reset) if read(reset.share()).rst));
 }
 
+/// RFC 9293 §3.6.1 and §3.10.7.4 (TIME-WAIT), RFC 6191 §2.
+#[test]
+fn a_connection_that_waits_keeps_its_port_and_waits_longer_for_a_peer_that_does_not_know() {
+    let mut host = host();
+    let last = Header { ack: true, acknowledgment_number: 1000, ..silent(KEY) };
+    let mut octets = vec![0; Header::LENGTH];
+    octets.extend_from_slice(&[1, 1, 8, 10, 0, 0, 0, 9, 0, 0, 0, 7]);
+    put(last, &mut octets);
+    let farewell = Farewell { packet: &octets, wait: 0, tells: false, stranger: false };
+    host.bury(&at(1), (&KEY, station(2)), farewell);
+    let free = |host: &mut TcpHost<M>, seconds| {
+        let remote = with_port(station(2), KEY.peer);
+        let name = Handle { index: 1, generation: 0 };
+        let local = Some(with_port(station(1), KEY.own));
+        let key = host.open(&at(seconds), name, local, remote).expect("a port").key;
+        host.free_key(key, |_| false)
+    };
+    assert_eq!([free(&mut host, 60), free(&mut host, 61)], [None, Some(KEY)]);
+    let fin = Header { ack: true, fin: true, ..from_peer() };
+    for (sequence_number, waits) in [(998, false), (999, true)] {
+        let mut packet = segment(Header { sequence_number, ..fin.clone() }, b"");
+        let again = host.arrival(&at(30), ends(), &KEY, &mut packet, CROWD);
+        assert!(matches!(again, Arrival::Answered(_)));
+        assert_eq!(free(&mut host, 61).is_none(), waits);
+    }
+    for (time, is_newer) in [(6, false), (8, true)] {
+        let mut octets = vec![0; Header::LENGTH];
+        octets.extend_from_slice(&[1, 1, 8, 10, 0, 0, 0, time, 0, 0, 0, 0]);
+        put(Header { syn: true, sequence_number: 5, ..from_peer() }, &mut octets);
+        let mut packet = TcpHost::<M>::sealed(octets, ends());
+        let begins = host.arrival(&at(31), ends(), &KEY, &mut packet, CROWD);
+        assert_eq!(matches!(begins, Arrival::Welcome), is_newer);
+    }
+}
+
 /// RFC 6056 §3.3.3 and RFC 6528 §3.
 #[test]
 fn ports_and_first_numbers_are_others_for_each_destination_and_rise() {

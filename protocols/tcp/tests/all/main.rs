@@ -11,3 +11,4 @@ mod seeds;
 mod states;
 mod talks;
 mod trouble;
+mod writes;

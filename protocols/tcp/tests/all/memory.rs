@@ -210,26 +210,3 @@ fn who_closes_without_having_read_all_resets() {
         assert_eq!(scene.phase(1), if reads { OVER } else { Phase::Ended(Ending::Aborted(0)) });
     }
 }
-
-/// RFC 9293 §3.9.1 (MUST-61): the end of what was written, and nothing else.
-#[test]
-fn the_last_segment_of_what_was_written_is_pushed() {
-    for run in [0, 65_507] {
-        let config = |side| Config { run, ..Config::new([side; 16]) };
-        let mut scene = Scene::opened([config(0), config(1)]);
-        let (mut pushed, mut number) = (Vec::new(), 0);
-        for count in [3000, 1448, 10] {
-            scene.send(0, &octets(count));
-        }
-        for _ in 0..100 {
-            scene.step_with(|side, segment| {
-                if side == 0 && segment.len() > 32 {
-                    number += segment.len() - 32;
-                    pushed.extend((segment[13] & 8 > 0).then_some(number));
-                }
-                true
-            });
-        }
-        assert_eq!(pushed, [3000, 4448, 4458]);
-    }
-}

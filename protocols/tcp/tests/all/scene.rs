@@ -33,6 +33,8 @@ pub(crate) struct End {
     /// What it has received.
     pub(crate) heard: Vec<u8>,
     pub(crate) reads: bool,
+    /// How much had arrived with each octet that was expedited.
+    pub(crate) expedited: Vec<usize>,
 }
 
 /// Two ends, a millisecond apart.
@@ -53,7 +55,7 @@ impl Scene {
             let slots = policies(format(side, &configs[side]), &configs[side]);
             let memory = Memory::new(2048, 64, 256).with_runs(configs[side].run);
             let association = Association::sharing(slots, &memory);
-            End { association, memory, heard: Vec::new(), reads: true }
+            End { association, memory, heard: Vec::new(), reads: true, expedited: Vec::new() }
         });
         Scene {
             ends,
@@ -80,9 +82,13 @@ impl Scene {
     }
 
     pub(crate) fn send(&mut self, side: usize, octets: &[u8]) {
+        self.send_with(side, octets, MessageProperties::default());
+    }
+
+    pub(crate) fn send_with(&mut self, side: usize, octets: &[u8], properties: MessageProperties) {
         let End { association, memory, .. } = &mut self.ends[side];
         let message = M::with_headroom(64, octets);
-        let sent = association.send(self.now, message, MessageProperties::default(), memory);
+        let sent = association.send(self.now, message, properties, memory);
         assert!(sent.is_ok(), "a stream takes anything");
     }
 
@@ -105,11 +111,14 @@ impl Scene {
     /// Has a segment arrive.
     pub(crate) fn hears(&mut self, side: usize, segment: &[u8]) {
         let now = self.now;
-        let End { association, memory, heard, reads } = &mut self.ends[side];
+        let End { association, memory, heard, reads, expedited } = &mut self.ends[side];
         let mut packet = M::with_headroom(0, segment);
         let _ = association.receive(now, None, &mut packet, None, memory, Credit::default());
-        while *reads && let Some(octets) = association.take_octets(now, usize::MAX) {
+        while *reads && let Some((octets, properties)) = association.take_octets(now, usize::MAX) {
             let from = heard.len();
+            if properties.priority == MessageProperties::EXPEDITED {
+                expedited.push(from + octets.len());
+            }
             heard.resize(from + octets.len(), 0);
             octets.copy_to(&mut heard[from..]);
         }
