@@ -301,7 +301,9 @@ impl<M: Message> Host for TcpHost<M> {
             return Arrival::Welcome;
         }
         if !header.syn || header.ack || header.rst {
-            return match Self::reset(packet, *key, &header, (local, remote)) {
+            // §3.10.7.2, fourth: what neither asks nor acknowledges is dropped.
+            let reset = Self::reset(packet, *key, &header, (local, remote));
+            return match reset.filter(|_| header.ack) {
                 Some(reset) => Arrival::Answered(reset),
                 None => Arrival::Ignored(NONE),
             };

@@ -210,7 +210,7 @@ fn an_answer_that_is_forgotten_is_believed_when_it_returns_and_not_for_long() {
         let Arrival::Answered(mut answer) = asked else { panic!("{asked:?}") };
         let answered = TcpHost::<M>::header(&mut answer).expect("a header");
         assert!(answered.syn && answered.ack && answered.acknowledgment_number == 10);
-        let all = options.len() > 0;
+        let all = !options.is_empty();
         let offered = TcpHost::<M>::offers(&mut answer, &answered);
         assert_eq!((offered.sack, offered.times.map(|times| times.echo)), (all, all.then_some(7)));
         let ack = Header {

@@ -11,6 +11,7 @@ use stackwright_wire::check::Internet;
 use stackwright_wire::internet::{Tcp, pseudo_header};
 use stackwright_wire::{Header, Message};
 
+use crate::forged::SILENT;
 use crate::layers::{Ends, PORT, Scene, Talker, name};
 use crate::scene::{M, octets};
 
@@ -19,25 +20,9 @@ const HALF_OPEN: usize = 16;
 /// Returns a SYN from one of many ports.
 fn syn([own, peer]: [IpAddr; 2], nth: u32) -> M {
     let mut octets = vec![0; Tcp::LENGTH];
-    let header = Tcp {
-        source_port: 1024 + (nth % 60_000) as u16,
-        destination_port: PORT,
-        sequence_number: nth,
-        acknowledgment_number: 0,
-        data_offset: 5,
-        rsrvd: 0,
-        cwr: false,
-        ece: false,
-        urg: false,
-        ack: false,
-        psh: false,
-        rst: false,
-        syn: true,
-        fin: false,
-        window: 1000,
-        checksum: 0,
-        urgent_pointer: 0,
-    };
+    let source_port = 1024 + (nth % 60_000) as u16;
+    let header = Tcp { source_port, sequence_number: nth, syn: true, ..SILENT };
+    let header = Tcp { destination_port: PORT, ..header };
     header.encode(&mut octets);
     let mut check = Internet::new();
     check.add(&pseudo_header(own, peer, 6, octets.len() as u32).to_be_bytes());

@@ -11,18 +11,39 @@ use stackwright_wire::internet::Tcp;
 
 use crate::scene::{ISS, Scene, key, octets};
 
+/// A header that says nothing.
+pub(crate) const SILENT: Tcp = Tcp {
+    source_port: 0,
+    destination_port: 0,
+    sequence_number: 0,
+    acknowledgment_number: 0,
+    data_offset: 5,
+    rsrvd: 0,
+    cwr: false,
+    ece: false,
+    urg: false,
+    ack: false,
+    psh: false,
+    rst: false,
+    syn: false,
+    fin: false,
+    window: 1000,
+    checksum: 0,
+    urgent_pointer: 0,
+};
+
 /// A segment, and where it goes: from the end `0` to the end `1`.
 #[derive(Clone)]
 pub(crate) struct Segment {
     pub(crate) header: Tcp,
     pub(crate) times: Option<TcpTimestamps>,
-    sack: Vec<(u32, u32)>,
+    pub(crate) sack: Vec<(u32, u32)>,
     pub(crate) data: Vec<u8>,
 }
 
 impl Segment {
     /// Returns it with its check.
-    fn octets(&self) -> Vec<u8> {
+    pub(crate) fn octets(&self) -> Vec<u8> {
         let mut octets = vec![0; Tcp::LENGTH];
         if let Some(TcpTimestamps { value, echo }) = self.times {
             octets.extend([1, 1, 8, 10]);
@@ -49,7 +70,7 @@ impl Segment {
     }
 
     /// Reads one that leaves.
-    fn read(octets: &[u8]) -> Self {
+    pub(crate) fn read(octets: &[u8]) -> Self {
         let header = Tcp::decode(octets).expect("a header");
         let before = 4 * usize::from(header.data_offset);
         let (mut times, mut sack) = (None, Vec::new());
@@ -94,19 +115,8 @@ impl Attack {
             destination_port: key(0).peer,
             sequence_number: own,
             acknowledgment_number: theirs,
-            data_offset: 5,
-            rsrvd: 0,
-            cwr: false,
-            ece: false,
-            urg: false,
             ack: true,
-            psh: false,
-            rst: false,
-            syn: false,
-            fin: false,
-            window: 1000,
-            checksum: 0,
-            urgent_pointer: 0,
+            ..SILENT
         };
         let times = config(0).timestamps.then_some(times);
         let expected = Segment { header, times, sack: Vec::new(), data: Vec::new() };
@@ -118,7 +128,7 @@ impl Attack {
     }
 
     /// Has the end hear a segment. Returns what it says to that at once.
-    fn hears(&mut self, segment: &Segment) -> Vec<Segment> {
+    pub(crate) fn hears(&mut self, segment: &Segment) -> Vec<Segment> {
         self.scene.hears(1, &segment.octets());
         self.scene.speaks(1).iter().map(|said| Segment::read(said)).collect()
     }
@@ -400,6 +410,67 @@ fn what_was_reported_and_dropped_again_is_sent_again() {
         attack.hears_with(|segment| segment.header.acknowledgment_number = next + 4000);
         assert_eq!(waits(&attack), (0, true));
     }
+}
+
+/// What was not sent cannot be acknowledged: neither the window nor the flight changes.
+#[test]
+fn optimistic_acknowledgements_gain_nothing() {
+    let mut attack = Attack::usual();
+    let next = attack.expected.header.acknowledgment_number;
+    attack.scene.send(1, &octets(1 << 20));
+    let sent: usize = attack.scene.speaks(1).iter().map(|said| said.len() - 32).sum();
+    let stands = |attack: &Attack| {
+        (attack.scene.window(1), attack.scene.ends[1].association.sending().in_flight())
+    };
+    let before = stands(&attack);
+    assert_eq!(before.1, sent as u64);
+    for ahead in (1..1 << 20).step_by(1449) {
+        attack.hears_with(|segment| {
+            segment.header.acknowledgment_number = next.wrapping_add(sent as u32 + ahead);
+        });
+    }
+    assert_eq!(stands(&attack), before);
+}
+
+/// RFC 3465: a window grows by octets, and not by acknowledgements.
+#[test]
+fn a_segment_that_is_acknowledged_octet_by_octet_counts_once() {
+    let grown = [1, 1448].map(|step| {
+        let mut attack = Attack::usual();
+        let next = attack.expected.header.acknowledgment_number;
+        attack.scene.send(1, &octets(1 << 20));
+        assert!(attack.scene.speaks(1).len() > 4);
+        let before = attack.scene.window(1);
+        for ahead in (step..=1448).step_by(step) {
+            attack.hears_with(|segment| {
+                segment.header.acknowledgment_number = next.wrapping_add(ahead as u32);
+            });
+        }
+        attack.scene.window(1) - before
+    });
+    assert!(grown[0] <= grown[1] && grown[1] <= 1448, "{grown:?}");
+}
+
+/// Forged data that both believe has them answer each other's acknowledgements, but not for ever.
+#[test]
+fn an_acknowledgement_storm_dies_down() {
+    let mut attack = Attack::usual();
+    let there = Segment { data: octets(10), ..attack.expected.clone() };
+    let mut back = there.clone();
+    (back.header.source_port, back.header.destination_port) = (key(1).own, key(1).peer);
+    let numbers = (there.header.acknowledgment_number, there.header.sequence_number);
+    (back.header.sequence_number, back.header.acknowledgment_number) = numbers;
+    let times = there.times.expect("they were negotiated");
+    back.times = Some(TcpTimestamps { value: times.echo, echo: times.value });
+    attack.scene.hears(1, &there.octets());
+    attack.scene.hears(0, &back.octets());
+    let said = [10, 50, 540].map(|seconds| {
+        attack.scene.segments = 0;
+        (0..seconds).for_each(|_| attack.rests());
+        attack.scene.segments
+    });
+    // Each acknowledges the data, and answers the other as often as it may in a second.
+    assert!((20..50).contains(&said[0]) && said[1..] == [0, 0], "{said:?}");
 }
 
 /// RFC 9293 §3.10.7.3.
