@@ -171,7 +171,7 @@ mod tests {
     fn one_that_is_renewed_is_remembered_longer_and_no_other() {
         let mut yard = Graveyard::default();
         let remote = Participant::from(([10, 0, 0, 1], 7));
-        [1, 2].map(|key| yard.bury(remote, key, KNOWN, at(60)));
+        [1, 2].into_iter().for_each(|key| yard.bury(remote, key, KNOWN, at(60)));
         yard.renew(remote, 1, at(90));
         yard.renew(remote, 3, at(90));
         let holds = |yard: &Graveyard<u16>, second| {
