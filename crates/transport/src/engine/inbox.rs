@@ -49,8 +49,8 @@ impl<C: Configuration> Association<C> {
         self.inbox.front().map_or(0, |next| next.message.len())
     }
 
-    /// Returns the next octets of a stream, at most `most`; none while the association is half open.
-    /// Only those that end a unit have its properties.
+    /// Returns the next octets of a stream, at most `most`; none while the association is half
+    /// open. Only those that end a unit have its properties.
     pub fn take_octets(
         &mut self,
         now: Instant,

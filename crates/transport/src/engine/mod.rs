@@ -61,6 +61,8 @@ pub struct Association<C: Configuration> {
     marks: Marks,
     /// Whether the peer's first number is known.
     begun: bool,
+    /// Whether what waits may be [cut anywhere](crate::slots::Format::cuts_anywhere).
+    cuts: bool,
     questions: Questions,
     clocks: Clocks,
     /// The messages that the application has not taken, and the count of all numbers that were
@@ -133,6 +135,7 @@ impl<C: Configuration> Association<C> {
     fn holding(slots: Slots<C>, share: Share) -> Self {
         let questions = Questions::behind(slots.format.inquiries_behind());
         let mut association = Association {
+            cuts: slots.format.cuts_anywhere(),
             sending: Sending::new(slots.format.numbering(), slots.format.first()),
             slots,
             receipts: Receipts::default(),
@@ -263,7 +266,7 @@ impl<C: Configuration> Association<C> {
         }
         let room = self.slots.format.room(octets, &properties);
         let mut cut = self.slots.framing.begin(message, &properties, room, &memory.pool)?;
-        if self.slots.format.cuts_anywhere() {
+        if self.cuts {
             if properties.priority == MessageProperties::EXPEDITED {
                 let behind = self.sending.waiting_octets() + octets;
                 self.slots.format.on_expedited(self.sending.sent_upto() + behind as u64);
@@ -311,9 +314,9 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// Returns the ECN codepoint for what was transmitted last. It is ECN-capable if the congestion judge
-    /// reacts to marks, the peer has shown that it receives our packets, and both sides report how
-    /// many came marked.
+    /// Returns the ECN codepoint for what was transmitted last. It is ECN-capable if the congestion
+    /// judge reacts to marks, the peer has shown that it receives our packets, and both sides
+    /// report how many came marked.
     #[inline]
     pub fn ecn(&mut self) -> Ecn {
         let slots = &self.slots;

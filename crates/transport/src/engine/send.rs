@@ -328,7 +328,7 @@ impl<C: Configuration> Association<C> {
             self.shut_since = None;
             return None;
         }
-        if !is_probe && slots.format.waits_for_more(view, next.start, octets) {
+        if self.cuts && !is_probe && slots.format.waits_for_more(view, next.start, octets) {
             return None;
         }
         // A unit that was sent may be sent again: it was within the limit, or tried it, and a try
@@ -451,9 +451,7 @@ impl<C: Configuration> Association<C> {
     fn tries_shut_window(&mut self, view: &View) -> bool {
         let Some(wait) = self.slots.flow.tries_after(view) else { return false };
         let since = *self.shut_since.get_or_insert(view.now);
-        let tries = view.idle
-            && view.now.nanoseconds_since(since) >= wait
-            && !self.slots.format.cuts_anywhere();
+        let tries = view.idle && view.now.nanoseconds_since(since) >= wait && !self.cuts;
         if tries {
             self.shut_since = Some(view.now);
         }

@@ -56,7 +56,7 @@ impl<C: Configuration> Association<C> {
         let Some(since) = self.shut_since.filter(|_| view.idle) else { return };
         let fits = slots.flow.limit(view).saturating_sub(view.sent_upto);
         let is_due = slots.flow.tries_after(view).is_some_and(|wait| since.later(wait) <= view.now);
-        if is_due && fits > 0 && slots.format.cuts_anywhere() && !sending.is_losing() {
+        if is_due && fits > 0 && self.cuts && !sending.is_losing() {
             sending.waiting.cut_first(fits as usize);
             self.shut_since = None;
         }

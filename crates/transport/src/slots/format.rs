@@ -115,12 +115,13 @@ slot! {
         /// Returns whether a receiver may drop again what it reported beyond the first number that
         /// is missing (RFC 2018 §8): it is kept until all before it has arrived, too.
         fn reneges(&self) -> bool = false;
-        /// Returns whether what waits may be cut anywhere: each octet has a number, and nothing else
-        /// tells units apart. Then a window that is open for less than a unit is used (RFC 9293
-        /// §3.8.6.2.1).
+        /// Returns whether what waits may be cut anywhere: each octet has a number, and nothing
+        /// else tells units apart. Then a window that is open for less than a unit is used
+        /// (RFC 9293 §3.8.6.2.1).
         fn cuts_anywhere(&self) -> bool = false;
         /// Returns whether a unit with this first number and a body of `octets` octets waits for
-        /// more that may join it (Nagle's algorithm, RFC 9293 §3.7.4).
+        /// more that may join it (Nagle's algorithm, RFC 9293 §3.7.4). It is asked where all may be
+        /// cut anywhere.
         fn waits_for_more(&self, view: &View, number: u64, octets: usize) -> bool = false;
         /// Records that the octet before this number is expedited.
         fn on_expedited(&mut self, number: u64) = ();
