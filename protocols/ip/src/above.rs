@@ -3,13 +3,12 @@
 use core::net::IpAddr;
 
 use stackwright_base::map::Map as _;
-use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
+use stackwright_contract::services::{Credit, DatagramsIndication, Ended, OwedCredit};
 use stackwright_contract::{Address, Context, Handle, Participant, PathLimits};
 use stackwright_wire::Message;
 use stackwright_wire::internet::Extensions;
 
 use crate::address::{is_group, is_host};
-use crate::credit::{Owed, ROOM};
 use crate::head::v6;
 use crate::head::{Key, PACKET_MOST, Template};
 use crate::interface::{Owner, owner, source_of};
@@ -46,7 +45,7 @@ pub(crate) struct Association {
     /// Upward.
     pub(crate) up: Credit,
     /// Downward, of what has left.
-    pub(crate) owed: Owed,
+    pub(crate) owed: OwedCredit,
     /// The first octets of the last message.
     pub(crate) front: [u8; 8],
 }
@@ -147,7 +146,7 @@ impl<M: Message> Ip<M> {
             longest: 0,
             path: PathLimits::UNBOUNDED,
             up,
-            owed: Owed::default(),
+            owed: OwedCredit::default(),
             front: [0; 8],
         }
     }
@@ -189,7 +188,7 @@ impl<M: Message> Ip<M> {
         (open.hop, open.is_open) = (Some(hop), true);
         open.set_path(path);
         let [local, remote] = [key.own, key.peer].map(|host| participant(host, key.protocol));
-        let (credit, association) = (ROOM, name);
+        let (credit, association) = (Credit::ROOM, name);
         let path = open.path;
         out.indicate(DatagramsIndication::Opened { association, local, remote, credit, path });
     }

@@ -3,12 +3,11 @@
 use core::net::IpAddr;
 
 use stackwright_base::map::Hashing as _;
-use stackwright_contract::services::MessageProperties;
+use stackwright_contract::services::{CreditBack, MessageProperties};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 use stackwright_wire::internet::Extensions;
 
-use crate::credit::Back;
 use crate::errors::complete_check;
 use crate::head::{Fragment, Head, PACKET_MOST, TCP, Template};
 use crate::head::{v4, v6};
@@ -36,7 +35,7 @@ impl<M: Message> Ip<M> {
         (hop, longest): (Handle, usize),
         head: &Head,
         mut message: M,
-        back: Back,
+        back: CreditBack,
         out: Out<'_, M>,
     ) {
         let Head { source, destination, protocol, ecn, hops, .. } = *head;

@@ -4,12 +4,12 @@ use core::net::IpAddr;
 
 use stackwright_base::map::Map as _;
 use stackwright_contract::services::{
-    Batch, Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+    Batch, Credit, CreditBack, CreditGate, Datagrams, DatagramsIndication, DatagramsRequest, Ended,
+    MessageProperties, OwedCredit, QueuedBatch,
 };
 use stackwright_contract::{Address, Context, Handle, Outlet, Participant, Party, PathLimits};
 use stackwright_wire::Message;
 
-use crate::credit::{Back, Gate, Owed, ROOM, Waiting};
 use crate::{Ip, NAME, Out};
 
 /// Next hops that are kept though no association above uses them: of answers, and of what is
@@ -24,13 +24,12 @@ pub(crate) struct Port {
 }
 
 /// An association below.
-#[derive(Debug)]
-pub(crate) struct Hop<M> {
+pub(crate) struct Hop<M: Message> {
     pub(crate) interface: u16,
     pub(crate) kind: HopKind,
-    pub(crate) gate: Gate<M>,
+    pub(crate) gate: CreditGate<Datagrams<M>>,
     /// Upward, of what was delivered.
-    pub(crate) handled: Owed,
+    pub(crate) handled: OwedCredit,
     /// Associations above that send by it.
     pub(crate) users: usize,
 }
@@ -64,8 +63,8 @@ impl<M: Message> Ip<M> {
     }
 
     fn expect(&mut self, listener: Handle, out: Out<'_, M>) {
-        if let Some(association) = self.below.expect(listener, ROOM) {
-            out.request(DatagramsRequest::Await { listener, association, credit: ROOM });
+        if let Some(association) = self.below.expect(listener, Credit::ROOM) {
+            out.request(DatagramsRequest::Await { listener, association, credit: Credit::ROOM });
         }
     }
 
@@ -78,7 +77,8 @@ impl<M: Message> Ip<M> {
         let association = self.below.open(|_| Hop::new(interface, HopKind::To(host)));
         self.hops.install((interface, host), association);
         let remote = Self::neighbour(host, several.then_some(interface));
-        let open = DatagramsRequest::Open { association, remote, local: None, credit: ROOM };
+        let open =
+            DatagramsRequest::Open { association, remote, local: None, credit: Credit::ROOM };
         out.request(open);
         self.unused.push_back(association);
         if self.unused.len() > UNUSED_MOST {
@@ -128,7 +128,7 @@ impl<M: Message> Ip<M> {
         name: Handle,
         packets: Batch<M>,
         properties: MessageProperties,
-        back: Back,
+        back: CreditBack,
         out: &mut (impl Outlet<Self> + ?Sized),
     ) {
         let Some(hop) = self.below.get_mut(name) else {
@@ -139,14 +139,14 @@ impl<M: Message> Ip<M> {
             out.request(DatagramsRequest::Send { association: name, batch: packets, properties });
             return self.give_back(back, out);
         }
-        if !hop.gate.wait(Waiting { packets, properties, back }) {
+        if !hop.gate.wait(QueuedBatch { batch: packets, properties, back }) {
             cx.dropped(NAME, "a packet for which there is no room below");
         }
     }
 
     /// Gives credit back to whom a packet came from that has left.
     #[inline(always)]
-    pub(crate) fn give_back(&mut self, back: Back, out: &mut (impl Outlet<Self> + ?Sized)) {
+    pub(crate) fn give_back(&mut self, back: CreditBack, out: &mut (impl Outlet<Self> + ?Sized)) {
         if let Some((association, cost)) = back
             && let Some(open) = self.above.get_mut(association)
             && let Some(credit) = open.owed.add(cost)
@@ -160,9 +160,9 @@ impl<M: Message> Ip<M> {
         let Some(hop) = self.below.get_mut(name) else { return };
         hop.gate.allow(credit);
         while let Some(hop) = self.below.get_mut(name)
-            && let Some(Waiting { packets, properties, back }) = hop.gate.next()
+            && let Some(QueuedBatch { batch, properties, back }) = hop.gate.next_ready()
         {
-            out.request(DatagramsRequest::Send { association: name, batch: packets, properties });
+            out.request(DatagramsRequest::Send { association: name, batch, properties });
             self.give_back(back, out);
         }
     }
@@ -219,7 +219,7 @@ impl<M: Message> Ip<M> {
                 for (_, open) in self.above.iter_mut() {
                     open.hop.take_if(|hop| *hop == name); // the next message opens another
                 }
-                for Waiting { back, .. } in gate.shut() {
+                for QueuedBatch { back, .. } in gate.shut() {
                     cx.dropped(NAME, "a packet whose next hop is gone");
                     self.give_back(back, out);
                 }
@@ -229,12 +229,9 @@ impl<M: Message> Ip<M> {
     }
 }
 
-impl<M> Hop<M> {
-    fn new(interface: u16, kind: HopKind) -> Self
-    where
-        M: Message,
-    {
-        let (gate, handled) = (Gate::default(), Owed::default());
+impl<M: Message> Hop<M> {
+    fn new(interface: u16, kind: HopKind) -> Self {
+        let (gate, handled) = (CreditGate::default(), OwedCredit::default());
         Hop { interface, kind, gate, handled, users: 0 }
     }
 }

@@ -12,7 +12,6 @@
 //! | `head/` | headers, read and written |
 //! | `above.rs` | listeners and associations of the layer above |
 //! | `hops.rs` | associations below: next hops, and what arrives on a link |
-//! | `credit.rs` | what waits for credit, and credit that is given back |
 //! | `receive.rs`, `send.rs` | up, and down |
 //! | `forward.rs`, `super_packets.rs` | packets for others; those that a kernel did not segment |
 //! | `reassembly.rs`, `fragments.rs` | fragments that arrive, and that leave |
@@ -27,7 +26,6 @@ extern crate alloc;
 mod above;
 mod address;
 mod config;
-mod credit;
 mod described;
 mod errors;
 mod forward;

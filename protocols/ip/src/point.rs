@@ -5,10 +5,9 @@
 //! listener of that version awaits.
 
 use stackwright_contract::ask::{Ask, FrameTime, Longest, Question};
-use stackwright_contract::services::{Batch, Datagrams};
 use stackwright_contract::services::{
-    Credit, DatagramsIndication, DatagramsRequest, Ended, Frames, FramesIndication, FramesRequest,
-    MessageProperties,
+    Batch, Credit, CreditGate, Datagrams, DatagramsIndication, DatagramsRequest, Ended, Frames,
+    FramesIndication, FramesRequest, MessageProperties, OwedCredit, QueuedBatch,
 };
 use stackwright_contract::{
     Address, Arrivals, Batches, Context, Duration, Facts, Handle, IndicationTo, NameAbove, Outlet,
@@ -16,7 +15,6 @@ use stackwright_contract::{
 };
 use stackwright_wire::Message;
 
-use crate::credit::{Gate, Owed, ROOM, Waiting};
 use crate::head::PACKET_MOST;
 
 const NAME: &str = "point";
@@ -32,8 +30,8 @@ pub struct Point<M: Message> {
     arrivals: [Option<Handle>; 2],
     is_up: bool,
     path: PathLimits,
-    gate: Gate<M>,
-    handled: Owed,
+    gate: CreditGate<Datagrams<M>>,
+    handled: OwedCredit,
 }
 
 /// An association.
@@ -42,7 +40,7 @@ struct End {
     /// Upward.
     up: Credit,
     /// Downward, of what has left.
-    owed: Owed,
+    owed: OwedCredit,
 }
 
 impl<M: Message> Default for Point<M> {
@@ -52,8 +50,8 @@ impl<M: Message> Default for Point<M> {
             arrivals: [None; 2],
             is_up: false,
             path: PathLimits::of_longest(PACKET_MOST),
-            gate: Gate::default(),
-            handled: Owed::default(),
+            gate: CreditGate::default(),
+            handled: OwedCredit::default(),
         }
     }
 }
@@ -96,8 +94,8 @@ impl<M: Message> Point<M> {
         up: Credit,
         out: &mut dyn Outlet<Self>,
     ) {
-        self.names.open(association, End { remote, up, owed: Owed::default() });
-        let (credit, path) = (ROOM, self.path);
+        self.names.open(association, End { remote, up, owed: OwedCredit::default() });
+        let (credit, path) = (Credit::ROOM, self.path);
         out.indicate(DatagramsIndication::Opened { association, local, remote, credit, path });
     }
 
@@ -119,7 +117,7 @@ impl<M: Message> Point<M> {
         let credit = packets.cost();
         if !self.gate.pass(credit) {
             let (properties, back) = (MessageProperties::default(), Some((name, credit)));
-            self.gate.wait(Waiting { packets, properties, back });
+            self.gate.wait(QueuedBatch { batch: packets, properties, back });
             return;
         }
         out.request(FramesRequest::Send { port: PORT, batch: packets, mark: None });
@@ -161,8 +159,8 @@ impl<M: Message> Point<M> {
         if self.is_up {
             self.arrive(out);
         }
-        while let Some(Waiting { packets, back, .. }) = self.gate.next() {
-            out.request(FramesRequest::Send { port: PORT, batch: packets, mark: None });
+        while let Some(QueuedBatch { batch, back, .. }) = self.gate.next_ready() {
+            out.request(FramesRequest::Send { port: PORT, batch, mark: None });
             // It may have ended meanwhile.
             if let Some((association, credit)) = back
                 && let Some(end) = self.names.get_mut(association)
@@ -178,8 +176,8 @@ impl<M: Message> Point<M> {
             return;
         }
         if up {
-            self.handled = Owed::default();
-            return out.request(FramesRequest::Credit { credit: ROOM });
+            self.handled = OwedCredit::default();
+            return out.request(FramesRequest::Credit { credit: Credit::ROOM });
         }
         self.gate.shut();
         loop {

@@ -1,12 +1,11 @@
 //! Downward: a header before each message, and the way to the next hop.
 
 use stackwright_contract::services::{
-    Batch, Credit, DatagramsIndication, DatagramsRequest, MessageProperties,
+    Batch, Credit, CreditBack, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
 use stackwright_contract::{Context, Handle, Outlet, PathLimits, Trouble};
 use stackwright_wire::Message;
 
-use crate::credit::Back;
 use crate::errors::{Fault, write_check};
 use crate::head::{HEADROOM, Head, ICMP6, Key, Template};
 use crate::hops::HopKind;
@@ -118,7 +117,7 @@ impl<M: Message> Ip<M> {
         [name, hop]: [Handle; 2],
         head: &Head,
         mut message: M,
-        (properties, back): (MessageProperties, Back),
+        (properties, back): (MessageProperties, CreditBack),
         out: Out<'_, M>,
     ) {
         let Some(open) = self.above.get_mut(name) else { return };
@@ -149,7 +148,7 @@ impl<M: Message> Ip<M> {
         cx: &Context,
         name: Handle,
         batch: Batch<M>,
-        back: Back,
+        back: CreditBack,
         out: Out<'_, M>,
     ) {
         if let Some(open) = self.above.get(name) {

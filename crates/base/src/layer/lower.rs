@@ -1,25 +1,17 @@
 //! The associations below: shared by all associations above that have the same peer, and counted.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{AssociationRequest, Batch, Credit, PropertiesOf, Transfer};
+use stackwright_contract::services::{
+    AssociationRequest, Batch, Credit, CreditBack, CreditGate, OwedCredit, PropertiesOf,
+    QueuedBatch, Transfer,
+};
 use stackwright_contract::{
     Address, Arrivals, Context, Handle, Mirror, Names, Outlet, Participant, PathLimits,
 };
 
 use super::{Hooks, Layer, ListenKey, MessageOf, Turns, charged};
 use crate::map::{ChainedHash, Keyed, Map, MapKind};
-
-/// The credit upward on each association below: what is delivered is handled at once. A driver that
-/// receives much in one system call has credit for all of it.
-const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
-
-/// The used credit that is worth a request: then it is given back.
-const GIVEN_BACK: Credit = Credit { octets: ROOM.octets / 4, messages: ROOM.messages / 4 };
-
-/// How many messages may wait for credit below before those of the protocol's own are dropped.
-const BACKLOG_MOST: usize = 64;
 
 /// A listener below, shared by all enable objects that listen at the same address; without any, its
 /// last indication is awaited.
@@ -48,22 +40,14 @@ pub(super) struct Association<T: Transfer> {
     pub(super) path: PathLimits,
     /// The names above that wait for more credit.
     pub(super) wanting: Turns,
-    credit: Credit,
+    gate: CreditGate<T>,
     /// The octets and messages of the credit when nothing is on its way, saturated at 32 bits.
     room_most: [u32; 2],
-    /// What was delivered since credit was last given back.
-    used: Credit,
-    backlog: VecDeque<Waiting<T>>,
+    /// What was delivered since credit was last given back. A driver that receives much in one
+    /// system call has credit for all of it.
+    used: OwedCredit,
     /// Whether the half is to be closed once nothing waits, and this was not requested yet.
     finishing: bool,
-}
-
-/// A message for which there was no credit below, the name that gets credit back for it, and how
-/// much.
-struct Waiting<T: Transfer> {
-    message: Batch<T::Message>,
-    bears: PropertiesOf<T>,
-    back: Option<(Handle, Credit)>,
 }
 
 /// The own address, where one was asked for, and the peer's.
@@ -97,12 +81,12 @@ impl<H: Hooks> Lowers<H> {
 
     /// Returns whether no message waits for credit below.
     pub(super) fn have_sent_all(&self) -> bool {
-        self.associations.iter().all(|(_, association)| association.backlog.is_empty())
+        self.associations.iter().all(|(_, association)| association.gate.is_idle())
     }
 
     /// Returns how much may be sent now: nothing if the association is not open, or messages wait.
     pub(super) fn room(&self, name: Handle) -> Credit {
-        self.associations.get(name).map_or(Credit::default(), Association::free)
+        self.associations.get(name).map_or(Credit::NONE, |association| association.gate.free())
     }
 
     /// Returns how much may be sent when nothing is on its way.
@@ -237,7 +221,7 @@ impl<H: Hooks> Lowers<H> {
     /// Has as many names wait below as above; and one more, where surplus arrivals are refused.
     pub(super) fn await_below(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
         let Some(&mut Listener { wanted, .. }) = self.listener(name) else { return };
-        let credit = charged::<H::Uses>(ROOM);
+        let credit = charged::<H::Uses>(Credit::ROOM);
         while self.names.awaited(name) < wanted + H::AWAITS
             && let Some(association) = self.names.expect(name, credit)
         {
@@ -278,7 +262,7 @@ impl<H: Hooks> Lowers<H> {
         let name = self.names.open(|_| ());
         self.associations.insert(name, association);
         self.by_ends.install((local, remote), name);
-        let credit = charged::<H::Uses>(ROOM);
+        let credit = charged::<H::Uses>(Credit::ROOM);
         out.request(AssociationRequest::Open { association: name, remote, credit, local });
         name
     }
@@ -300,9 +284,8 @@ impl<H: Hooks> Lowers<H> {
     }
 
     fn is_unused(&mut self, name: Handle) -> bool {
-        self.association(name).is_some_and(|association| {
-            association.users.is_empty() && association.backlog.is_empty()
-        })
+        self.association(name)
+            .is_some_and(|association| association.users.is_empty() && association.gate.is_idle())
     }
 
     /// Remembers the association if it has no users, and nothing waits to be sent: the next message
@@ -340,7 +323,7 @@ impl<H: Hooks> Lowers<H> {
     fn say_finish(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
         if let Some(association) = self.association(name)
             && association.finishing
-            && association.backlog.is_empty()
+            && association.gate.is_idle()
         {
             association.finishing = false;
             out.request(AssociationRequest::Finish { association: name });
@@ -358,16 +341,11 @@ impl<H: Hooks> Lowers<H> {
         out: &mut impl Outlet<Layer<H>>,
     ) -> Result<(), Batch<MessageOf<H>>> {
         let cost = H::Uses::cost(&batch);
-        match self.association(name) {
-            Some(association)
-                if association.backlog.is_empty() && association.credit.covers(cost) =>
-            {
-                association.credit -= cost;
-                out.request(AssociationRequest::Send { association: name, batch, properties });
-                Ok(())
-            }
-            _ => Err(batch),
+        if !self.association(name).is_some_and(|association| association.gate.pass(cost)) {
+            return Err(batch);
         }
+        out.request(AssociationRequest::Send { association: name, batch, properties });
+        Ok(())
     }
 
     /// Queues a message until there is credit; `back` then gets credit back. A message for which no
@@ -378,15 +356,13 @@ impl<H: Hooks> Lowers<H> {
         &mut self,
         cx: &Context,
         name: Handle,
-        message: Batch<MessageOf<H>>,
-        bears: PropertiesOf<H::Uses>,
-        back: Option<(Handle, Credit)>,
+        batch: Batch<MessageOf<H>>,
+        properties: PropertiesOf<H::Uses>,
+        back: CreditBack,
     ) {
-        match self.association(name) {
-            Some(association) if back.is_some() || association.backlog.len() < BACKLOG_MOST => {
-                association.backlog.push_back(Waiting { message, bears, back });
-            }
-            _ => cx.dropped(H::FACTS.name, "a message of our own for which there is no room below"),
+        let queued = QueuedBatch { batch, properties, back };
+        if !self.association(name).is_some_and(|association| association.gate.wait(queued)) {
+            cx.dropped(H::FACTS.name, "a message of our own for which there is no room below");
         }
     }
 
@@ -401,9 +377,9 @@ impl<H: Hooks> Lowers<H> {
         back: impl FnMut(Handle, Credit, &mut O),
     ) -> bool {
         let Some(association) = self.association(name) else { return false };
-        association.credit += credit;
+        association.gate.allow(credit);
         let wanted = !association.wanting.is_empty();
-        if !association.backlog.is_empty() {
+        if !association.gate.is_idle() {
             self.send_backlog(name, out, back);
         }
         wanted
@@ -417,12 +393,9 @@ impl<H: Hooks> Lowers<H> {
         mut back: impl FnMut(Handle, Credit, &mut O),
     ) {
         let Some(association) = self.association(name) else { return };
-        while let Some(front) = association.backlog.front()
-            && association.credit.covers(H::Uses::cost(&front.message))
-            && let Some(waiting) = association.backlog.pop_front()
+        while let Some(QueuedBatch { batch, properties, back: whose }) =
+            association.gate.next_ready()
         {
-            let Waiting { message: batch, bears: properties, back: whose } = waiting;
-            association.credit -= H::Uses::cost(&batch);
             out.request(AssociationRequest::Send { association: name, batch, properties });
             if let Some((above, credit)) = whose {
                 back(above, credit, out);
@@ -461,17 +434,16 @@ impl<T: Transfer> Association<T> {
             local: None,
             path: PathLimits::UNBOUNDED,
             wanting: Turns::default(),
-            credit: Credit::default(),
+            gate: CreditGate::default(),
             room_most: [0; 2],
-            used: Credit::default(),
-            backlog: VecDeque::new(),
+            used: OwedCredit::default(),
             finishing: false,
         }
     }
 
     pub(super) fn opened(&mut self, local: Participant, path: PathLimits, credit: Credit) {
         (self.local, self.path) = (Some(local), path);
-        self.credit = credit;
+        self.gate.allow(credit);
         self.room_most = [credit.octets, credit.messages]
             .map(|credit| u32::try_from(credit).unwrap_or(u32::MAX));
     }
@@ -492,26 +464,24 @@ impl<T: Transfer> Association<T> {
         credit: Credit,
         out: &mut impl Outlet<Layer<H>>,
     ) {
-        self.used += credit;
-        if self.used.octets >= GIVEN_BACK.octets || self.used.messages >= GIVEN_BACK.messages {
-            self.give_back(itself, out);
+        if let Some(credit) = self.used.add(credit) {
+            Self::give_back(itself, credit, out);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn give_back<H: Hooks<Uses = T>>(&mut self, itself: Handle, out: &mut impl Outlet<Layer<H>>) {
-        let credit = core::mem::take(&mut self.used);
-        out.request(AssociationRequest::Credit { association: itself, credit });
-    }
-
-    fn free(&self) -> Credit {
-        if self.backlog.is_empty() { self.credit } else { Credit::default() }
+    fn give_back<H: Hooks<Uses = T>>(
+        association: Handle,
+        credit: Credit,
+        out: &mut impl Outlet<Layer<H>>,
+    ) {
+        out.request(AssociationRequest::Credit { association, credit });
     }
 
     /// Returns the next name that waits for credit, while there is some.
     pub(super) fn next_wanting(&mut self) -> Option<Handle> {
-        let Credit { octets, messages } = self.free();
+        let Credit { octets, messages } = self.gate.free();
         if octets > 0 && (messages > 0 || !T::MESSAGES) { self.wanting.next() } else { None }
     }
 }

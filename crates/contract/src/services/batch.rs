@@ -138,6 +138,20 @@ impl<M: Message> Batch<M> {
         Some(first)
     }
 
+    /// Splits off as many of the first messages as `credit` covers; `None`: not one, or all.
+    pub fn split_covered(&mut self, credit: Credit) -> Option<Self> {
+        let size = self.segment_size?.get() as usize;
+        let count = (credit.octets / size).min(credit.messages);
+        if count == 0 || credit.covers(self.cost()) {
+            return None;
+        }
+        let first = Batch::new(self.octets.split_to(count * size), size);
+        if self.octets.len() <= size {
+            self.segment_size = None;
+        }
+        Some(first)
+    }
+
     /// Alters the octets of all messages, piece by piece and in order: in place, or in a copy where
     /// another holder would see it.
     ///

@@ -16,6 +16,10 @@ impl Credit {
     /// No credit.
     pub const NONE: Self = Credit { octets: 0, messages: 0 };
 
+    /// Credit of one association of a layer that handles at once what it is given: used up only
+    /// where a layer further on takes less.
+    pub const ROOM: Self = Credit { octets: 1 << 20, messages: 1024 };
+
     /// Returns credit for octets of a stream.
     pub const fn of_octets(octets: usize) -> Self {
         Credit { octets, messages: 0 }

@@ -6,6 +6,7 @@ mod credit;
 mod ended;
 mod files;
 mod frames;
+mod gate;
 mod octets;
 mod properties;
 mod transfer;
@@ -22,6 +23,7 @@ pub use files::{
     Keep, Purpose, Status,
 };
 pub use frames::{Frames, FramesIndication, FramesRequest};
+pub use gate::{CreditBack, CreditGate, OwedCredit, QueuedBatch};
 pub use octets::{Octets, OctetsIndication, OctetsRequest};
 pub use properties::{Ecn, MessageKind, MessageProperties};
 pub use transfer::{Datagrams, PropertiesOf, StreamProperties, Streams, Transfer};

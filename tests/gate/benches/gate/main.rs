@@ -15,6 +15,7 @@ mod crossing;
 mod events;
 mod ftp;
 mod headers;
+mod inet;
 mod kiss;
 mod loss;
 mod maps;
@@ -66,6 +67,7 @@ fn figures() -> Vec<Figure> {
     crossing::add(&mut figures);
     maps::add(&mut figures);
     headers::add(&mut figures);
+    inet::add(&mut figures);
     events::add(&mut figures);
     ftp::add(&mut figures);
     messages::add(&mut figures);

@@ -1,0 +1,131 @@
+//! Packets down through IP and a link without addresses, and up again at the other end.
+
+use std::hint::black_box;
+
+use stackwright_compose::Over;
+use stackwright_contract::services::{
+    Batch, Credit, DatagramsIndication, DatagramsRequest, FramesIndication, FramesRequest,
+    MessageProperties,
+};
+use stackwright_contract::{
+    Address, Context, Handle, IndicationOf, Outlet, PathLimits, Protocol as _, RequestOf,
+};
+use stackwright_gate::subject::{Figure, Subject};
+use stackwright_ip::{Config, Ip, Point};
+use stackwright_wire::{BufferTree, Message as _, SegmentLayout};
+
+type M = BufferTree;
+type Stack = Over<Ip<M>, Point<M>>;
+
+const PACKETS: usize = 1024;
+/// Packets of a burst.
+const BURST: usize = 16;
+/// Octets of a segment of TCP.
+const SEGMENT: usize = 1460;
+/// Octets before each, for headers.
+const ROOM: usize = 64;
+const NAME: Handle = Handle { index: 0, generation: 0 };
+const AMPLE: Credit = Credit { octets: 1 << 40, messages: 1 << 40 };
+
+pub(crate) fn add(figures: &mut Vec<Figure>) {
+    figures.push(Figure::new("inet/crossing", PACKETS as u64, || Crossing::new(1)));
+    figures.push(Figure::new("inet/crossing/burst", PACKETS as u64, || Crossing::new(BURST)));
+}
+
+/// What one end says: frames leave, and what is delivered is kept, with its memory.
+#[derive(Default)]
+struct Words {
+    frames: Vec<Batch<M>>,
+    messages: Vec<Batch<M>>,
+}
+
+impl Outlet<Stack> for Words {
+    fn indicate(&mut self, word: IndicationOf<Stack>) {
+        if let DatagramsIndication::Delivered { batch, .. } = word {
+            self.messages.push(batch);
+        }
+    }
+
+    fn request(&mut self, word: RequestOf<Stack>) {
+        if let FramesRequest::Send { batch, .. } = word {
+            self.frames.push(batch);
+        }
+    }
+}
+
+struct End {
+    stack: Stack,
+    cx: Context,
+    words: Words,
+}
+
+impl End {
+    /// Returns an end that has an association with its peer.
+    fn new(own: [u8; 4], peer: [u8; 4]) -> Self {
+        let stack = Over::new(Ip::new(Config::host(own.into(), 24)), Point::default());
+        let mut end = End { stack, cx: Context::new(1), words: Words::default() };
+        end.stack.flush(&end.cx, &mut end.words);
+        let path = PathLimits { checks: true, ..PathLimits::of_longest(1500) };
+        for word in [
+            FramesIndication::State { port: 0, up: true },
+            FramesIndication::Changed { port: 0, path },
+            FramesIndication::Credit { port: 0, credit: AMPLE },
+        ] {
+            end.stack.handle_indication(&end.cx, word, &mut end.words);
+        }
+        let remote = Address::InternetProtocol { host: peer.into(), protocol: 6 }.into();
+        let (association, local, credit) = (NAME, None, AMPLE);
+        let open = DatagramsRequest::Open { association, remote, local, credit };
+        end.stack.handle_request(&end.cx, open, &mut end.words);
+        end
+    }
+}
+
+/// All packets are sent, `burst` at once, and arrive.
+struct Crossing {
+    ends: [End; 2],
+    burst: usize,
+    batches: Vec<Batch<M>>,
+}
+
+impl Crossing {
+    fn new(burst: usize) -> Self {
+        let (one, other) = ([10, 0, 0, 1], [10, 0, 0, 2]);
+        let mut ends = [End::new(one, other), End::new(other, one)];
+        for words in ends.each_mut().map(|end| &mut end.words) {
+            words.frames.reserve(PACKETS);
+            words.messages.reserve(PACKETS);
+        }
+        Crossing { ends, burst, batches: Vec::with_capacity(PACKETS) }
+    }
+}
+
+impl Subject for Crossing {
+    fn ready(&mut self) {
+        self.ends[1].words.messages.clear();
+        for _ in 0..PACKETS / self.burst {
+            let mut octets = M::with_headroom(0, &vec![7; self.burst * (ROOM + SEGMENT)]);
+            let layout = SegmentLayout::new(ROOM + SEGMENT, ROOM).in_messages(1, ROOM, ROOM);
+            octets.drop_gaps(&layout);
+            self.batches.push(Batch::new(octets, SEGMENT));
+        }
+    }
+
+    fn work(&mut self) -> u64 {
+        let [one, other] = &mut self.ends;
+        let (association, properties) = (NAME, MessageProperties::default());
+        for batch in self.batches.drain(..) {
+            let send = DatagramsRequest::Send { association, batch: black_box(batch), properties };
+            one.stack.handle_request(&one.cx, send, &mut one.words);
+        }
+        for batch in one.words.frames.drain(..) {
+            let delivered = FramesIndication::Delivered { port: 0, batch: black_box(batch) };
+            other.stack.handle_indication(&other.cx, delivered, &mut other.words);
+        }
+        let messages = &other.words.messages;
+        let octets: usize = messages.iter().map(Batch::octets).sum();
+        assert_eq!(messages.len(), PACKETS / self.burst, "all stay together");
+        assert_eq!(octets, PACKETS * SEGMENT, "every packet arrives");
+        octets as u64
+    }
+}
