@@ -13,6 +13,7 @@
 //! | [`Handle`], [`Names`], [`Mirror`] | how both sides of a boundary speak of one association |
 //! | [`Arrivals`] | listeners, names that wait for arrivals, and their ends |
 //! | [`Backlog`] | what waits for the credit of a stream |
+//! | [`CreditGate`](services::CreditGate) | what waits for the credit of an association below |
 //! | [`ax25`] | the head of a frame of AX.25, which several protocols read |
 //! | [`ask`] | questions: how long a message may be, which peer, what round-trip time |
 //! | [`services`] | the closed set of vocabularies |

@@ -25,12 +25,10 @@ pub use config::Config;
 pub use described::described;
 pub use header::{SYNTAX, Tag};
 
-use alloc::collections::VecDeque;
-
 use stackwright_base::map::{Cached, Keyed, Map};
 use stackwright_contract::ask::{Ask, Question, ask_behind_header};
 use stackwright_contract::services::{
-    Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, Frames,
+    Credit, CreditGate, Datagrams, DatagramsIndication, DatagramsRequest, Ended, Frames,
     FramesIndication,
 };
 use stackwright_contract::{
@@ -47,13 +45,11 @@ const PORT: u8 = 0;
 const KIND_LEAST: u16 = 0x600;
 /// Payload of a frame where the device does not tell how long its frames may be.
 const PAYLOAD: usize = 1500;
-/// Credit above, for each association. What waits for the device is bounded by it.
-const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 /// What the device may deliver at once.
 const AT_ONCE: Credit = Credit { octets: 4 << 20, messages: 1024 };
 
 /// The protocol: datagrams over frames.
-pub struct EthernetDatagrams<M> {
+pub struct EthernetDatagrams<M: Message> {
     config: Config,
     /// A listener stands for its kind.
     names: Arrivals<u16, Association>,
@@ -62,9 +58,8 @@ pub struct EthernetDatagrams<M> {
     frames: PathLimits,
     /// Whether frames can be sent: the port is up, and its limits are known.
     ready: bool,
-    /// Credit of the port, and what waits for it.
-    credit: Credit,
-    waiting: VecDeque<Waiting<M>>,
+    /// Frames for the port. What waits is bounded by the credit of associations.
+    gate: CreditGate<Datagrams<M>>,
 }
 
 /// A station's address, and the protocol spoken with it.
@@ -77,13 +72,6 @@ struct Association {
     credit: Credit,
     /// Whether `Opened` was told.
     told: bool,
-}
-
-/// Messages that wait for credit of the port.
-struct Waiting<M> {
-    association: Handle,
-    station: Station,
-    batch: Batch<M>,
 }
 
 type Out<'a, M> = &'a mut dyn Outlet<EthernetDatagrams<M>>;
@@ -99,8 +87,7 @@ impl<M: Message> EthernetDatagrams<M> {
             stations: Map::new(seed),
             frames: PathLimits::of_longest(PAYLOAD + header),
             ready: false,
-            credit: Credit::NONE,
-            waiting: VecDeque::new(),
+            gate: CreditGate::default(),
         }
     }
 
@@ -168,7 +155,7 @@ impl<M: Message> EthernetDatagrams<M> {
             association,
             local: self.own(kind),
             remote: Address::Hardware { address, kind }.into(),
-            credit: ROOM,
+            credit: Credit::ROOM,
             path: self.path(),
         }
     }
@@ -248,7 +235,7 @@ impl<M: Message> Protocol for EthernetDatagrams<M> {
 
     /// What was sent is with the device.
     fn may_exit(&self) -> bool {
-        self.waiting.is_empty()
+        self.gate.is_idle()
     }
 
     fn ask(&self, _about: Handle, question: &mut Question<'_>, below: &dyn Ask<Frames<M>>) {

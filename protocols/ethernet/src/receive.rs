@@ -102,7 +102,7 @@ impl<M: Message> EthernetDatagrams<M> {
     }
 
     pub(crate) fn more_credit(&mut self, more: Credit, out: Out<'_, M>) {
-        self.credit += more;
+        self.gate.allow(more);
         if !self.ready {
             self.become_ready(out);
         }
@@ -131,11 +131,10 @@ impl<M: Message> EthernetDatagrams<M> {
     }
 
     pub(crate) fn state(&mut self, cx: &Context, up: bool, out: Out<'_, M>) {
-        self.credit = Credit::NONE;
         self.ready = false;
-        while let Some(lost) = self.waiting.pop_front() {
+        for lost in self.gate.shut() {
             cx.dropped(NAME, "a frame that waited when the link went down");
-            self.refund(lost.association, lost.batch.cost(), out);
+            self.refund(lost.back, out);
         }
         if up {
             out.request(FramesRequest::Credit { credit: AT_ONCE });

@@ -6,9 +6,8 @@ use stackwright_contract::Context;
 use stackwright_wire::internet::{Arp, is_group};
 use stackwright_wire::{Header, Message};
 
-use crate::stations::Queued;
 use crate::version::{ARP, Key};
-use crate::{HEADROOM, NAME, Out, Resolve};
+use crate::{NAME, Out, Resolve};
 
 const REQUEST: u16 = 1;
 const REPLY: u16 = 2;
@@ -61,7 +60,7 @@ impl<M: Message> Resolve<M> {
             target_host,
         }
         .encode(&mut octets);
-        self.transmit(cx, key, Queued::own(M::with_headroom(HEADROOM, &octets)), out);
+        self.transmit_own(cx, key, &octets, out);
     }
 
     /// Handles what arrived from a station. Only a request for one of our addresses makes an entry,

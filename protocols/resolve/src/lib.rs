@@ -7,7 +7,6 @@
 //! | `own.rs` | the own addresses: probed, announced and defended |
 //! | `neighbors.rs` | the table of neighbours |
 //! | `stations.rs` | the associations of the layer below |
-//! | `ages.rs` | what is given up first where a table is full |
 //! | `send.rs` | packets to next hops, and the ages of neighbours |
 //! | `receive.rs` | packets of the link, and what it takes |
 //! | `radio.rs` | stations of AX.25 in the place of Ethernet's |
@@ -24,7 +23,6 @@
 
 extern crate alloc;
 
-mod ages;
 mod arp;
 mod config;
 mod described;
@@ -56,7 +54,6 @@ use stackwright_contract::{
 };
 use stackwright_wire::Message;
 
-use ages::Ages;
 use neighbors::Neighbors;
 use own::Own;
 use stations::Station;
@@ -64,20 +61,17 @@ use version::{Key, Version};
 
 const NAME: &str = "resolve";
 
-/// Credit of each association above: what waits for the layer below is bounded by it.
-const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 /// Octets before an own packet, for the headers below.
 const HEADROOM: usize = 32;
 
 /// The protocol: datagrams to next hops, over datagrams to stations of a link.
-pub struct Resolve<M> {
+pub struct Resolve<M: Message> {
     config: Config,
     /// A listener stands for an own address.
     above: Arrivals<Own, Above>,
     /// A listener stands for its kind.
     below: Arrivals<u16, Station<M>, Names<()>>,
     stations: Cached<Key, Handle, Keyed>,
-    station_ages: Ages,
     /// The associations with all stations, by version: open while the link is up.
     bases: [Option<Handle>; 2],
     /// The own link-layer address.
@@ -144,7 +138,6 @@ impl<M: Message> Resolve<M> {
             above: Arrivals::new(),
             below: Arrivals::default(),
             stations: Map::new(seed),
-            station_ages: Ages::default(),
             bases: [None; 2],
             hardware: None,
             path: PathLimits::UNBOUNDED,

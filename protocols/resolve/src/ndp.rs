@@ -11,9 +11,8 @@ use stackwright_wire::internet::{
 use stackwright_wire::{Header, Message};
 
 use crate::neighbors::State;
-use crate::stations::Queued;
 use crate::version::{Key, Version};
-use crate::{HEADROOM, NAME, Out, Resolve};
+use crate::{NAME, Out, Resolve};
 
 const ICMP: u8 = 58;
 const SOLICITATION: u8 = 135;
@@ -117,7 +116,7 @@ impl<M: Message> Resolve<M> {
             destination: destination.octets(),
         }
         .encode(header);
-        self.transmit(cx, key, Queued::own(M::with_headroom(HEADROOM, packet)), out);
+        self.transmit_own(cx, key, packet, out);
     }
 
     /// Handles a solicitation or an advertisement that arrived from a station.

@@ -6,9 +6,17 @@ use core::net::IpAddr;
 
 use stackwright_base::events::Ticket;
 use stackwright_contract::{Handle, Instant, Names};
+use stackwright_wire::Message;
 
-use crate::ages::{Ages, Used};
 use crate::stations::Queued;
+
+/// How worthy something is to be kept: whether something was ever sent to it, and when it was used.
+/// So a flood of strangers drives out itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(crate) struct Used {
+    pub(crate) sent: bool,
+    pub(crate) turn: u64,
+}
 
 /// How many neighbours are known at most, besides the configured ones.
 const NEIGHBORS_MOST: usize = 256;
@@ -33,7 +41,7 @@ pub(crate) enum State {
 }
 
 /// A host on the link.
-pub(crate) struct Neighbor<M> {
+pub(crate) struct Neighbor<M: Message> {
     pub(crate) host: IpAddr,
     pub(crate) state: State,
     /// Its link-layer address; not known in Incomplete.
@@ -49,30 +57,25 @@ pub(crate) struct Neighbor<M> {
 }
 
 /// All neighbours.
-pub(crate) struct Neighbors<M> {
+pub(crate) struct Neighbors<M: Message> {
     names: Names<Neighbor<M>>,
     by_host: BTreeMap<IpAddr, Handle>,
-    ages: Ages,
     /// How many are configured.
     permanent: usize,
 }
 
-impl<M> Neighbors<M> {
+impl<M: Message> Neighbors<M> {
     /// Makes a table of those that are configured.
     pub(crate) fn new(permanent: &[(IpAddr, [u8; 6])]) -> Self {
-        let mut neighbors = Neighbors {
-            names: Names::new(),
-            by_host: BTreeMap::new(),
-            ages: Ages::default(),
-            permanent: 0,
-        };
+        let mut neighbors =
+            Neighbors { names: Names::new(), by_host: BTreeMap::new(), permanent: 0 };
         for (host, address) in permanent {
-            let id = neighbors.name(*host, Used::default());
+            let id = neighbors.add(*host, Used::default());
             if let Some(neighbor) = neighbors.names.get_mut(id) {
                 (neighbor.state, neighbor.address) = (State::Permanent, *address);
             }
         }
-        neighbors.permanent = neighbors.by_host.len();
+        neighbors.permanent = neighbors.names.len();
         neighbors
     }
 
@@ -96,13 +99,6 @@ impl<M> Neighbors<M> {
 
     /// Adds a host whose address is not known. The caller makes room before.
     pub(crate) fn add(&mut self, host: IpAddr, used: Used) -> Handle {
-        let id = self.name(host, used);
-        let Neighbors { names, ages, .. } = self;
-        ages.insert(used, id, NEIGHBORS_MOST, |id| names.get(id).is_some());
-        id
-    }
-
-    fn name(&mut self, host: IpAddr, used: Used) -> Handle {
         let id = self.names.name(Neighbor {
             host,
             state: State::Incomplete,
@@ -124,11 +120,11 @@ impl<M> Neighbors<M> {
     }
 
     /// Returns the neighbour whose place the next takes, where the table is full.
-    pub(crate) fn least_used(&mut self) -> Option<Handle> {
-        let Neighbors { names, by_host, ages, permanent } = self;
-        if by_host.len() - *permanent < NEIGHBORS_MOST {
+    pub(crate) fn least_used(&self) -> Option<Handle> {
+        if self.names.len() - self.permanent < NEIGHBORS_MOST {
             return None;
         }
-        ages.take(|id| Some(names.get(id)?.used))
+        let known = self.names.iter().filter(|(_, known)| known.state != State::Permanent);
+        known.min_by_key(|(_, known)| known.used).map(|(id, _)| id)
     }
 }

@@ -11,7 +11,7 @@ use stackwright_wire::Message;
 
 use crate::ndp::is_ndp;
 use crate::version::{ARP, Version};
-use crate::{Above, NAME, Out, ROOM, Resolve, To, participant};
+use crate::{Above, NAME, Out, Resolve, To, participant};
 
 impl<M: Message> Resolve<M> {
     pub(crate) fn delivered(
@@ -100,7 +100,7 @@ impl<M: Message> Resolve<M> {
             association,
             local: participant(own.unwrap_or(unknown)),
             remote: if is_link { Participant::OTHER_END } else { participant(above.host) },
-            credit: if is_link { Credit::NONE } else { ROOM },
+            credit: if is_link { Credit::NONE } else { Credit::ROOM },
             path: self.path,
         });
     }

@@ -8,21 +8,13 @@ use stackwright_contract::{Context, Duration, Handle, Participant};
 use stackwright_wire::Message;
 use stackwright_wire::internet::group_address;
 
-use crate::ages::Used;
-use crate::neighbors::{State, WAITING_MOST};
+use crate::neighbors::{State, Used, WAITING_MOST};
 use crate::stations::Queued;
 use crate::version::Version;
 use crate::{Above, Event, NAME, Out, Resolve, To, host};
 
 /// Solicitations of one kind that are sent (RFC 4861 §10: MAX_MULTICAST_SOLICIT, and of unicast).
 const TRIES: u8 = 3;
-
-impl<M> Queued<M> {
-    /// Returns a packet of our own.
-    pub(crate) fn own(packet: M) -> Self {
-        Queued { above: None, batch: packet.into(), properties: MessageProperties::default() }
-    }
-}
 
 impl<M: Message> Resolve<M> {
     pub(crate) fn open(
@@ -60,16 +52,17 @@ impl<M: Message> Resolve<M> {
             return cx.dropped(NAME, "a packet for a name that has ended");
         };
         let longest = batch.longest();
-        let what = Queued { above: Some(name), batch, properties };
+        let back = Some((name, batch.cost()));
+        let what = Queued { batch, properties, back };
         if longest > self.path.longest as usize {
             cx.dropped(NAME, "a packet longer than the link takes");
-            return self.refund(&what, out);
+            return self.refund(what.back, out);
         }
         let kind = Version::of(host).kind();
         match to {
             To::Link => {
                 cx.dropped(NAME, "a packet without a next hop");
-                self.refund(&what, out);
+                self.refund(what.back, out);
             }
             To::Group(address) => self.transmit(cx, (address, kind), what, out),
             To::Neighbor(id) => {
@@ -101,7 +94,7 @@ impl<M: Message> Resolve<M> {
                     .flatten();
                 if let Some(lost) = lost {
                     cx.dropped(NAME, "the oldest of the packets that wait for an address");
-                    self.refund(&lost, out);
+                    self.refund(lost.back, out);
                 }
                 return if begins {
                     self.solicit(cx, id, out)
@@ -211,7 +204,7 @@ impl<M: Message> Resolve<M> {
             neighbor.timer.map(|timer| self.timers.cancel(timer));
             for lost in neighbor.waiting {
                 cx.dropped(NAME, "a packet to a host for which there is no more room");
-                self.refund(&lost, out);
+                self.refund(lost.back, out);
             }
         }
         let used = Used { sent: sends, turn: self.turn() };

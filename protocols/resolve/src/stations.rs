@@ -3,18 +3,17 @@
 //! Stations arrive, and are opened where we speak first. At most [`STATIONS_MOST`] are kept: the
 //! one that was used least is closed for the next.
 
-use alloc::collections::VecDeque;
-
 use stackwright_base::map::Map;
 use stackwright_contract::services::{
-    Batch, Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+    Credit, CreditBack, CreditGate, Datagrams, DatagramsIndication, DatagramsRequest, Ended,
+    MessageProperties, QueuedBatch,
 };
 use stackwright_contract::{Address, Context, Handle, Participant, PathLimits, Trouble};
 use stackwright_wire::Message;
 
-use crate::ages::Used;
+use crate::neighbors::Used;
 use crate::version::{Key, Version};
-use crate::{NAME, Out, Resolve, radio};
+use crate::{HEADROOM, NAME, Out, Resolve, radio};
 
 /// How many associations are kept below.
 const STATIONS_MOST: usize = 512;
@@ -26,24 +25,18 @@ const AT_ONCE: Credit = Credit { octets: 4 << 20, messages: 1024 };
 const OWN_WAITING_MOST: usize = 8;
 
 /// An association below.
-pub(crate) struct Station<M> {
+pub(crate) struct Station<M: Message> {
     key: Key,
-    /// Downward; `None` until it is open.
-    credit: Option<Credit>,
-    /// What waits for it to be opened, or for its credit.
-    queue: VecDeque<Queued<M>>,
+    /// Downward: what waits for it to be opened, or for its credit.
+    gate: CreditGate<Datagrams<M>>,
+    is_open: bool,
     used: Used,
     /// Whether it is given up: its last word follows.
     left: bool,
 }
 
-/// Packets on their way down.
-pub(crate) struct Queued<M> {
-    /// Whose credit they use; `None` for our own.
-    pub(crate) above: Option<Handle>,
-    pub(crate) batch: Batch<M>,
-    pub(crate) properties: MessageProperties,
-}
+/// Packets on their way down; our own give no credit back.
+pub(crate) type Queued<M> = QueuedBatch<Datagrams<M>>;
 
 impl<M: Message> Resolve<M> {
     /// Returns the participant that the layer below knows by that key.
@@ -80,7 +73,7 @@ impl<M: Message> Resolve<M> {
     /// address is known.
     pub(crate) fn is_ready(&self, version: Version) -> bool {
         let base = self.bases[version as usize].and_then(|base| self.below.get(base));
-        self.hardware.is_some() && base.is_some_and(|base| base.credit.is_some())
+        self.hardware.is_some() && base.is_some_and(|base| base.is_open)
     }
 
     /// Returns the association with a station, opened where there is none.
@@ -89,19 +82,12 @@ impl<M: Message> Resolve<M> {
             return station;
         }
         self.make_room(cx, out);
-        let (credit, queue) = (None, VecDeque::new());
         let used = Used { sent: true, turn: self.turn() };
-        let association = self.below.open(|_| Station { key, credit, queue, used, left: false });
-        self.add_station(key, association, used);
+        let association = self.below.open(|_| Station::new(key, used));
+        self.stations.install(key, association);
         let (remote, local) = (self.station_of(key), None);
         out.request(DatagramsRequest::Open { association, remote, local, credit: AT_ONCE });
         association
-    }
-
-    fn add_station(&mut self, key: Key, name: Handle, used: Used) {
-        self.stations.install(key, name);
-        let live = |name| self.below.get(name).is_some_and(|station| !station.left);
-        self.station_ages.insert(used, name, STATIONS_MOST, live);
     }
 
     /// Closes the station that was used least, where there are as many as are kept.
@@ -109,12 +95,11 @@ impl<M: Message> Resolve<M> {
         if self.stations.len() < STATIONS_MOST {
             return;
         }
-        let Resolve { below, bases, station_ages, .. } = self;
-        let used = |name| {
-            let station = below.get(name).filter(|station| !station.left)?;
-            (!bases.contains(&Some(name))).then_some(station.used)
+        let may_go = |(name, station): &(Handle, &Station<M>)| {
+            !station.left && !self.bases.contains(&Some(*name))
         };
-        if let Some(name) = station_ages.take(used) {
+        let least = self.below.iter().filter(may_go).min_by_key(|(_, station)| station.used);
+        if let Some((name, _)) = least {
             self.leave(cx, name, out);
             out.request(DatagramsRequest::Close { name });
         }
@@ -124,14 +109,21 @@ impl<M: Message> Resolve<M> {
     fn leave(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
         let Some(station) = self.below.get_mut(name) else { return };
         station.left = true;
-        let (key, queue) = (station.key, core::mem::take(&mut station.queue));
+        let (key, queue) = (station.key, station.gate.shut());
         if self.stations.lookup(&key) == Some(&name) {
             self.stations.erase(&key);
         }
         for lost in queue {
             cx.dropped(NAME, "a packet that waited for a station that is given up");
-            self.refund(&lost, out);
+            self.refund(lost.back, out);
         }
+    }
+
+    /// Sends a packet of our own to a station.
+    pub(crate) fn transmit_own(&mut self, cx: &Context, key: Key, packet: &[u8], out: Out<'_, M>) {
+        let batch = M::with_headroom(HEADROOM, packet).into();
+        let properties = MessageProperties::default();
+        self.transmit(cx, key, Queued { batch, properties, back: None }, out);
     }
 
     /// Sends packets to a station: at once, or when it is open and has credit.
@@ -140,51 +132,34 @@ impl<M: Message> Resolve<M> {
         let used = Used { sent: true, turn: self.turn() };
         let Some(station) = self.below.get_mut(name) else { return };
         station.used = used;
-        if what.above.is_none() && station.queue.len() >= OWN_WAITING_MOST {
+        if what.back.is_none() && station.gate.waiting() >= OWN_WAITING_MOST {
             return cx.dropped(NAME, "a packet of ARP or NDP where too many wait");
         }
-        station.queue.push_back(what);
+        station.gate.wait(what);
         self.speak(name, out);
     }
 
-    /// Sends what a station has credit for: whole batches, else their first messages.
+    /// Sends what a station has credit for.
     fn speak(&mut self, association: Handle, out: Out<'_, M>) {
         while let Some(station) = self.below.get_mut(association)
-            && let Some(credit) = &mut station.credit
-            && let Some(front) = station.queue.front_mut()
+            && let Some(Queued { batch, properties, back }) = station.gate.next_ready()
         {
-            let (above, properties) = (front.above, front.properties);
-            let first = Credit { octets: front.batch.longest(), messages: 1 };
-            let batch = if credit.covers(front.batch.cost()) {
-                station.queue.pop_front().map(|front| front.batch)
-            } else if credit.covers(first) {
-                front.properties = properties.of_next();
-                front.batch.split_first().map(Batch::from)
-            } else {
-                None
-            };
-            let Some(batch) = batch else { return };
-            let cost = batch.cost();
-            *credit -= cost;
             out.request(DatagramsRequest::Send { association, batch, properties });
-            if let Some(above) = above.filter(|above| self.above.lives(*above)) {
-                out.indicate(DatagramsIndication::Credit { association: above, credit: cost });
-            }
+            self.refund(back, out);
         }
     }
 
-    /// Returns the credit of packets that do not leave.
-    pub(crate) fn refund(&self, lost: &Queued<M>, out: Out<'_, M>) {
-        if let Some(association) = lost.above.filter(|above| self.above.lives(*above)) {
-            let credit = lost.batch.cost();
+    /// Returns credit for packets that have left, or do not leave.
+    pub(crate) fn refund(&self, back: CreditBack, out: Out<'_, M>) {
+        if let Some((association, credit)) = back.filter(|(above, _)| self.above.lives(*above)) {
             out.indicate(DatagramsIndication::Credit { association, credit });
         }
     }
 
     /// Reports packets whose next hop does not answer, and returns their credit.
     pub(crate) fn report(&self, lost: &Queued<M>, out: Out<'_, M>) {
-        self.refund(lost, out);
-        if let Some(association) = lost.above.filter(|above| self.above.lives(*above)) {
+        self.refund(lost.back, out);
+        if let Some((association, _)) = lost.back.filter(|(above, _)| self.above.lives(*above)) {
             let mut quoted = [0; 8];
             lost.batch.as_octets().copy_to(&mut quoted);
             let (by, what) = (Participant::OTHER_END, Trouble::Unreachable);
@@ -207,26 +182,22 @@ impl<M: Message> Resolve<M> {
         };
         if let Some(listener) = self.below.waits_at(name) {
             self.expect(listener, out);
-            let queue = match self.stations.resolve(&key) {
+            let mut station = Station::new(key, Used::default());
+            match self.stations.resolve(&key).and_then(|other| self.below.get_mut(other)) {
                 // The station arrived while it was being opened: that name will be refused.
-                Some(other) => {
-                    self.below.get_mut(other).map(|other| core::mem::take(&mut other.queue))
-                }
-                None => {
-                    self.make_room(cx, out);
-                    None
-                }
-            };
-            let queue = queue.unwrap_or_default();
-            let used = Used { sent: !queue.is_empty(), turn: self.turn() };
-            self.below.arrived(name, || Station { key, credit: None, queue, used, left: false });
-            self.add_station(key, name, used);
+                Some(other) => core::mem::swap(&mut station.gate, &mut other.gate),
+                None => self.make_room(cx, out),
+            }
+            station.used = Used { sent: !station.gate.is_idle(), turn: self.turn() };
+            self.below.arrived(name, || station);
+            self.stations.install(key, name);
         } else if self.stations.lookup(&key) != Some(&name) {
             // It arrived before.
             return out.request(DatagramsRequest::Close { name });
         }
         if let Some(station) = self.below.get_mut(name) {
-            station.credit = Some(credit);
+            station.is_open = true;
+            station.gate.allow(credit);
         }
         self.changed(path, out);
         self.speak(name, out);
@@ -236,8 +207,8 @@ impl<M: Message> Resolve<M> {
     }
 
     pub(crate) fn more_credit(&mut self, name: Handle, more: Credit, out: Out<'_, M>) {
-        if let Some(Station { credit: Some(credit), .. }) = self.below.get_mut(name) {
-            *credit += more;
+        if let Some(station) = self.below.get_mut(name) {
+            station.gate.allow(more);
             self.speak(name, out);
         }
     }
@@ -271,6 +242,12 @@ impl<M: Message> Resolve<M> {
 
     /// Returns whether nothing waits for a station.
     pub(crate) fn is_idle(&self) -> bool {
-        self.below.iter().all(|(_, station)| station.queue.is_empty())
+        self.below.iter().all(|(_, station)| station.gate.is_idle())
+    }
+}
+
+impl<M: Message> Station<M> {
+    fn new(key: Key, used: Used) -> Self {
+        Station { key, gate: CreditGate::default(), is_open: false, used, left: false }
     }
 }
