@@ -1,17 +1,21 @@
 //! Packets for others, on a router (RFC 1812 §5).
 
+use alloc::vec;
+use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use stackwright_contract::ask::Query;
 use stackwright_contract::services::{Batch, MessageProperties};
 use stackwright_contract::{Context, PathLimits};
 use stackwright_wire::Message;
+use stackwright_wire::check::Internet;
+use stackwright_wire::internet::segment_headers;
 
 use crate::address::is_host;
 use crate::errors::{Fault, complete_check};
 use crate::head::v4;
 use crate::head::{Head, TCP};
-use crate::{Config, Ip, NAME, Out, super_packets};
+use crate::{Config, Ip, NAME, Out};
 
 /// What has been forwarded? It is asked under any name, and answered by a router.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,7 +163,7 @@ impl<M: Message> Ip<M> {
         let properties = MessageProperties::default();
         if is_several && is_long {
             let most = longest.min(from.longest as usize);
-            let Some((octets, size)) = super_packets::split(&head, &packet, most, to.checks) else {
+            let Some((octets, size)) = segments(&head, &packet, most, to.checks) else {
                 return cx.dropped(NAME, "a super-packet that cannot be split");
             };
             let packets = Batch::new(M::with_headroom(crate::head::HEADROOM, &octets), size);
@@ -189,4 +193,39 @@ fn lower_hops(front: &mut [u8]) {
     } else {
         front[HOPS6 - 1] -= 1;
     }
+}
+
+/// Returns the packets of at most `longest` octets that a TCP packet stands for which a kernel has
+/// handed over unsegmented, and the octets of each but the last; `None`: it is malformed, or its
+/// headers are too long for any. With `checks`, a driver completes the check of each.
+fn segments(
+    head: &Head,
+    packet: &impl Message,
+    longest: usize,
+    checks: bool,
+) -> Option<(Vec<u8>, usize)> {
+    let mut whole = vec![0; head.total];
+    packet.copy_to(&mut whole);
+    let ip = usize::from(head.length);
+    let tcp = usize::from(*whole.get(ip + 12)? >> 4) * 4;
+    let header = ip + tcp;
+    if tcp < 20 || header >= whole.len() || longest <= header {
+        return None;
+    }
+    let (each, payload) = (longest - header, whole.split_off(header));
+    let count = payload.len().div_ceil(each);
+    let mut octets = Vec::with_capacity(payload.len() + count * header);
+    for (nth, part) in payload.chunks(each).enumerate() {
+        let start = octets.len();
+        octets.extend_from_slice(&whole);
+        let span = nth * each..nth * each + part.len();
+        segment_headers(&mut octets[start..], (TCP, ip), nth, span, nth + 1 == count);
+        octets.extend_from_slice(part);
+        if !checks {
+            let segment = &mut octets[start + ip..];
+            let check = Internet::of(segment);
+            segment[16..18].copy_from_slice(&check.to_be_bytes());
+        }
+    }
+    Some((octets, longest))
 }

@@ -13,7 +13,7 @@
 //! | `above.rs` | listeners and associations of the layer above |
 //! | `hops.rs` | associations below: next hops, and what arrives on a link |
 //! | `receive.rs`, `send.rs` | up, and down |
-//! | `forward.rs`, `super_packets.rs` | packets for others; those that a kernel did not segment |
+//! | `forward.rs` | packets for others, those that a kernel did not segment too |
 //! | `reassembly.rs`, `fragments.rs` | fragments that arrive, and that leave |
 //! | `icmp.rs`, `errors.rs` | ICMP messages that arrive, and errors that leave |
 //! | `path_mtu.rs` | the path MTU to peers |
@@ -40,7 +40,6 @@ mod reassembly;
 mod receive;
 mod routes;
 mod send;
-mod super_packets;
 
 pub use config::{Config, IpInterface, IpRoute};
 pub use described::{described, described_point};

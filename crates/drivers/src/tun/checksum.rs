@@ -1,9 +1,7 @@
 //! The Internet checks of packets: found, verified, written anew where fields have changed.
 
-use std::net::IpAddr;
-
 use stackwright_wire::check::Internet;
-use stackwright_wire::internet;
+use stackwright_wire::internet::pseudo_header_of;
 
 /// Octets of an IPv4 header without options.
 pub(super) const IPV4: usize = 20;
@@ -78,7 +76,7 @@ impl Transport {
 
     /// Returns whether its check is only the sum over the pseudo-header: to be completed.
     pub(super) fn is_incomplete(self, front: &[u8]) -> bool {
-        self.check(front) == pseudo_header(front, self.protocol, self.end - self.start)
+        self.check(front) == pseudo_header_of(front, self.protocol, self.end - self.start)
     }
 
     /// Returns whether its check is right, for a packet whose octets `each` lends piece by piece,
@@ -88,7 +86,7 @@ impl Transport {
             return true;
         }
         let mut sum = Internet::new();
-        sum.add(&pseudo_header(front, self.protocol, self.end - self.start).to_be_bytes());
+        sum.add(&pseudo_header_of(front, self.protocol, self.end - self.start).to_be_bytes());
         each(&mut sum);
         sum.value() == 0
     }
@@ -138,41 +136,8 @@ pub(super) fn is_right(packet: &[u8]) -> bool {
     transport.is_right(packet, |sum| sum.add(covered))
 }
 
-/// Returns the sum over the pseudo-header (RFC 9293 §3.1, RFC 8200 §8.1), not complemented, of an
-/// IP packet whose transport header and payload have `length` octets.
-///
-/// # Panics
-/// Where `packet` is shorter than its IP header.
-pub(super) fn pseudo_header(packet: &[u8], protocol: u8, length: usize) -> u16 {
-    fn host<const N: usize>(packet: &[u8], at: usize) -> IpAddr
-    where
-        IpAddr: From<[u8; N]>,
-    {
-        let octets: [u8; N] = packet[at..at + N].try_into().expect("a slice of that length");
-        octets.into()
-    }
-    let (source, destination) = if packet[0] >> 4 == 4 {
-        (host::<4>(packet, 12), host::<4>(packet, 16))
-    } else {
-        (host::<16>(packet, 8), host::<16>(packet, 24))
-    };
-    // A length has at most 17 bits.
-    let length = u32::try_from(length).unwrap_or(u32::MAX);
-    internet::pseudo_header(source, destination, protocol, length)
-}
-
 /// Returns a check as it is sent: one of UDP that is 0 would say that there is none, and is sent as
 /// the other zero (RFC 768).
 pub(super) fn sent(check: u16, offset: u16) -> u16 {
     if offset == IN_UDP && check == 0 { 0xffff } else { check }
-}
-
-/// Writes the check of an IPv4 header of so many octets into it.
-///
-/// # Panics
-/// Where there are fewer than 20.
-pub fn complete_ipv4(header: &mut [u8]) {
-    header[10..12].fill(0);
-    let check = Internet::of(header);
-    header[10..12].copy_from_slice(&check.to_be_bytes());
 }

@@ -6,11 +6,11 @@ use std::io::IoSlice;
 use rustix::io::Errno;
 use stackwright_contract::services::Batch;
 use stackwright_wire::Message;
+use stackwright_wire::internet::{complete_ipv4, pseudo_header_of};
 
 use super::ETHERNET;
-use super::checksum::{IPV6, TCP, Transport, complete_ipv4, network, pseudo_header};
+use super::checksum::{IPV6, TCP, Transport, network};
 use super::offload::{self, Offload, SegmentKind};
-use super::split::{FIN, PUSH};
 
 /// Octets of all headers of a frame, at most: those of a link, of IPv4 and TCP with all options.
 const FRONT: usize = 192;
@@ -20,6 +20,9 @@ const PIECES: usize = 72;
 const LONGEST: usize = 65_535;
 /// `UDP_MAX_SEGMENTS` of linux/udp.h, before Linux 6.9 doubled it.
 const DATAGRAMS_MOST: usize = 64;
+/// Flags of TCP that only the last segment has (RFC 9293 §3.1).
+const FIN: u8 = 1;
+pub(super) const PUSH: u8 = 8;
 /// Flags of TCP that all segments of one super-packet may have, beside a push: an acknowledgement,
 /// an ECN echo (RFC 9293 §3.1).
 const ACK: u8 = 16;
@@ -393,7 +396,7 @@ impl<'a> Run<'a> {
         if protocol != TCP {
             packet[start + 4..start + 6].copy_from_slice(&length.to_be_bytes());
         }
-        let sum = pseudo_header(packet, protocol, length.into());
+        let sum = pseudo_header_of(packet, protocol, length.into());
         let at = start + usize::from(headers.transport.offset());
         packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
         match (protocol, is_v4) {

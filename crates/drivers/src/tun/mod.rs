@@ -43,7 +43,6 @@ use stackwright_wire::{Message, Pool};
 
 use crate::registry::Registry;
 
-pub use checksum::complete_ipv4;
 pub use device::{CLONE, Device, TunRead};
 pub use offload::{LENGTH, Offload, SegmentKind};
 pub use port::{DeviceKind, DevicePort};

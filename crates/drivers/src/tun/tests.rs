@@ -5,11 +5,11 @@ use std::io::IoSlice;
 use fastrand::Rng;
 use rustix::io::Errno;
 use stackwright_contract::services::Batch;
+use stackwright_wire::internet::{complete_ipv4, pseudo_header_of};
 use stackwright_wire::{BufferTree, Message as _, Pool, SingleBuffer};
 
 use super::checksum::{IN_TCP, IN_UDP, TCP, Transport, UDP, is_right};
-use super::merge::{Merging, write};
-use super::split::PUSH;
+use super::merge::{Merging, PUSH, write};
 use super::*;
 
 const ALL: Merging = Merging { segments: true, datagrams: true };
@@ -63,7 +63,7 @@ impl Given {
             packet[network + 4..network + 6].copy_from_slice(&length.to_be_bytes());
             IN_UDP
         };
-        let sum = checksum::pseudo_header(packet, protocol, length - network);
+        let sum = pseudo_header_of(packet, protocol, length - network);
         let at = network + usize::from(offset);
         packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
         let kind = match (is_tcp, is_v4) {

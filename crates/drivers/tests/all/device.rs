@@ -12,7 +12,8 @@ use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket}
 use stackwright_contract::Outlet;
 use stackwright_contract::services::{Credit, FramesIndication, FramesRequest};
 use stackwright_drivers::Driver;
-use stackwright_drivers::tun::{Tun, TunKind, TunOptions, complete_ipv4};
+use stackwright_drivers::tun::{Tun, TunKind, TunOptions};
+use stackwright_wire::internet::complete_ipv4;
 use stackwright_wire::{BufferTree, Message as _, Pool};
 
 use crate::namespace::{ip, rootless};

@@ -7,16 +7,19 @@
 //! | `ndp.rs` | the messages of IPv6 neighbour discovery |
 //! | `hardware.rs` | addresses of Ethernet's kind: as text, and those of groups |
 //! | `pseudo.rs` | what the checks of transports cover besides their own octets |
+//! | `segments.rs` | the headers of a super-packet's segments |
 
 mod extensions;
 mod hardware;
 mod ndp;
 mod pseudo;
+mod segments;
 
 pub use extensions::{Extension, ExtensionOptions, Extensions, InternetOption, Ipv4Options};
 pub use hardware::{group_address, hardware_address, is_group};
 pub use ndp::{NdpOption, NdpOptions, Neighbor, RouterAdvertisement};
 pub use pseudo::pseudo_header;
+pub use segments::{complete_ipv4, pseudo_header_of, segment_headers};
 
 use crate::Header;
 

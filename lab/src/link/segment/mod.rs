@@ -9,8 +9,9 @@ mod tests;
 use std::ops::Range;
 use std::sync::Arc;
 
-use stackwright_drivers::tun::{Checks, LENGTH, Offload, SuperPacket, complete_ipv4};
+use stackwright_drivers::tun::{Checks, LENGTH, Offload, SuperPacket};
 use stackwright_simulator::LinkPacket;
+use stackwright_wire::internet::complete_ipv4;
 
 /// Where the check is in a TCP header.
 const IN_TCP: usize = 16;

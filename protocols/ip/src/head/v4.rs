@@ -3,7 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr};
 
 use stackwright_wire::check::Internet;
-use stackwright_wire::internet::{Ipv4, Ipv4Options};
+use stackwright_wire::internet::{Ipv4, Ipv4Options, complete_ipv4};
 use stackwright_wire::{Header, Malformed, Message};
 
 use crate::head::{Fragment, Head, Key};
@@ -149,9 +149,7 @@ pub(crate) fn be_fragment(front: &mut [u8], payload: usize, fragment: Fragment) 
     front[2..4].copy_from_slice(&total.to_be_bytes());
     front[4..6].copy_from_slice(&(fragment.identification as u16).to_be_bytes());
     front[6..8].copy_from_slice(&place.to_be_bytes());
-    front[10..12].fill(0);
-    let check = Internet::of(front);
-    front[10..12].copy_from_slice(&check.to_be_bytes());
+    complete_ipv4(front);
 }
 
 /// Takes a hop off a packet's header, which has more than one.

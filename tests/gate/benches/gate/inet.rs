@@ -32,23 +32,30 @@ pub(crate) fn add(figures: &mut Vec<Figure>) {
     figures.push(Figure::new("inet/crossing/burst", PACKETS as u64, || Crossing::new(BURST)));
 }
 
-/// What one end says: frames leave, and what is delivered is kept, with its memory.
+/// What is delivered, with its memory.
 #[derive(Default)]
-struct Words {
-    frames: Vec<Batch<M>>,
-    messages: Vec<Batch<M>>,
-}
+struct Delivered(Vec<Batch<M>>);
 
-impl Outlet<Stack> for Words {
+impl Outlet<Stack> for Delivered {
     fn indicate(&mut self, word: IndicationOf<Stack>) {
         if let DatagramsIndication::Delivered { batch, .. } = word {
-            self.messages.push(batch);
+            self.0.push(batch);
         }
     }
 
+    fn request(&mut self, _word: RequestOf<Stack>) {}
+}
+
+/// The link: what is sent by one end arrives at the other.
+struct Link<'a>(&'a mut End, &'a mut Delivered);
+
+impl Outlet<Stack> for Link<'_> {
+    fn indicate(&mut self, _word: IndicationOf<Stack>) {}
+
     fn request(&mut self, word: RequestOf<Stack>) {
         if let FramesRequest::Send { batch, .. } = word {
-            self.frames.push(batch);
+            let arrives = FramesIndication::Delivered { port: 0, batch: black_box(batch) };
+            self.0.stack.handle_indication(&self.0.cx, arrives, self.1);
         }
     }
 }
@@ -56,27 +63,26 @@ impl Outlet<Stack> for Words {
 struct End {
     stack: Stack,
     cx: Context,
-    words: Words,
 }
 
 impl End {
     /// Returns an end that has an association with its peer.
     fn new(own: [u8; 4], peer: [u8; 4]) -> Self {
         let stack = Over::new(Ip::new(Config::host(own.into(), 24)), Point::default());
-        let mut end = End { stack, cx: Context::new(1), words: Words::default() };
-        end.stack.flush(&end.cx, &mut end.words);
+        let (mut end, mut out) = (End { stack, cx: Context::new(1) }, Delivered::default());
+        end.stack.flush(&end.cx, &mut out);
         let path = PathLimits { checks: true, ..PathLimits::of_longest(1500) };
         for word in [
             FramesIndication::State { port: 0, up: true },
             FramesIndication::Changed { port: 0, path },
             FramesIndication::Credit { port: 0, credit: AMPLE },
         ] {
-            end.stack.handle_indication(&end.cx, word, &mut end.words);
+            end.stack.handle_indication(&end.cx, word, &mut out);
         }
         let remote = Address::InternetProtocol { host: peer.into(), protocol: 6 }.into();
         let (association, local, credit) = (NAME, None, AMPLE);
         let open = DatagramsRequest::Open { association, remote, local, credit };
-        end.stack.handle_request(&end.cx, open, &mut end.words);
+        end.stack.handle_request(&end.cx, open, &mut out);
         end
     }
 }
@@ -84,6 +90,7 @@ impl End {
 /// All packets are sent, `burst` at once, and arrive.
 struct Crossing {
     ends: [End; 2],
+    delivered: Delivered,
     burst: usize,
     batches: Vec<Batch<M>>,
 }
@@ -91,18 +98,15 @@ struct Crossing {
 impl Crossing {
     fn new(burst: usize) -> Self {
         let (one, other) = ([10, 0, 0, 1], [10, 0, 0, 2]);
-        let mut ends = [End::new(one, other), End::new(other, one)];
-        for words in ends.each_mut().map(|end| &mut end.words) {
-            words.frames.reserve(PACKETS);
-            words.messages.reserve(PACKETS);
-        }
-        Crossing { ends, burst, batches: Vec::with_capacity(PACKETS) }
+        let ends = [End::new(one, other), End::new(other, one)];
+        let delivered = Delivered(Vec::with_capacity(PACKETS));
+        Crossing { ends, delivered, burst, batches: Vec::with_capacity(PACKETS) }
     }
 }
 
 impl Subject for Crossing {
     fn ready(&mut self) {
-        self.ends[1].words.messages.clear();
+        self.delivered.0.clear();
         for _ in 0..PACKETS / self.burst {
             let mut octets = M::with_headroom(0, &vec![7; self.burst * (ROOM + SEGMENT)]);
             let layout = SegmentLayout::new(ROOM + SEGMENT, ROOM).in_messages(1, ROOM, ROOM);
@@ -112,19 +116,14 @@ impl Subject for Crossing {
     }
 
     fn work(&mut self) -> u64 {
-        let [one, other] = &mut self.ends;
+        let Crossing { ends: [one, other], delivered, burst, batches } = self;
         let (association, properties) = (NAME, MessageProperties::default());
-        for batch in self.batches.drain(..) {
+        for batch in batches.drain(..) {
             let send = DatagramsRequest::Send { association, batch: black_box(batch), properties };
-            one.stack.handle_request(&one.cx, send, &mut one.words);
+            one.stack.handle_request(&one.cx, send, &mut Link(other, delivered));
         }
-        for batch in one.words.frames.drain(..) {
-            let delivered = FramesIndication::Delivered { port: 0, batch: black_box(batch) };
-            other.stack.handle_indication(&other.cx, delivered, &mut other.words);
-        }
-        let messages = &other.words.messages;
-        let octets: usize = messages.iter().map(Batch::octets).sum();
-        assert_eq!(messages.len(), PACKETS / self.burst, "all stay together");
+        let octets: usize = delivered.0.iter().map(Batch::octets).sum();
+        assert_eq!(delivered.0.len(), PACKETS / *burst, "all stay together");
         assert_eq!(octets, PACKETS * SEGMENT, "every packet arrives");
         octets as u64
     }
