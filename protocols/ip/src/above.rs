@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use stackwright_base::map::Map as _;
-use stackwright_contract::services::{Credit, DatagramsIndication, Ended, OwedCredit};
+use stackwright_contract::services::{Batch, Credit, DatagramsIndication, Ended, OwedCredit};
 use stackwright_contract::{Address, Context, Handle, Participant, PathLimits};
 use stackwright_wire::Message;
 use stackwright_wire::internet::Extensions;
@@ -308,6 +308,7 @@ impl<M: Message> Ip<M> {
         {
             let (key, hop) = (open.key, open.hop);
             self.table.erase(&key);
+            self.recent = None;
             hop.into_iter().for_each(|hop| self.leave_hop(hop, out));
         }
         self.listeners.retain(|listener| *listener != name);
@@ -340,11 +341,12 @@ impl Association {
         participant(self.key.own, self.key.protocol)
     }
 
-    /// Keeps the first octets of a message: a report of trouble quotes them.
-    #[inline]
-    pub(crate) fn note_front(&mut self, message: &mut impl Message) {
-        if let Some(front) = message.front(8)
-            && let Some(front) = front.first_chunk()
+    /// Keeps the first octets of what is sent: a report of trouble quotes them.
+    #[inline(always)]
+    pub(crate) fn note_front<M: Message>(&mut self, batch: &mut Batch<M>) {
+        // Octets of two messages are not put together.
+        if batch.longest() >= 8
+            && let Some(front) = batch.front(8).and_then(|front| front.first_chunk())
         {
             self.front = *front;
         }

@@ -61,6 +61,7 @@ use stackwright_wire::{Message, Pool};
 
 use above::{Association, Listener};
 use errors::{Fault, Limiter};
+use head::v4::Plain;
 use head::{HEADER_MOST, Key};
 use hops::{Hop, Port};
 use interface::Link;
@@ -80,6 +81,8 @@ pub struct Ip<M: Message> {
     listeners: Vec<Handle>,
     /// What is open above.
     table: Cached<Key, Handle, Keyed>,
+    /// To which association packets like the last were delivered.
+    recent: Option<(Plain, Handle)>,
     below: Arrivals<Port, Hop<M>, Names<()>>,
     /// Next hops, by interface and address.
     hops: Cached<(u16, IpAddr), Handle, Keyed>,
@@ -115,6 +118,7 @@ impl<M: Message> Ip<M> {
             above: Arrivals::new(),
             listeners: Vec::new(),
             table: Cached::new(config.seed),
+            recent: None,
             below: Arrivals::default(),
             hops: Cached::new(config.seed),
             unused: VecDeque::new(),
@@ -140,11 +144,13 @@ impl<M: Message> Ip<M> {
 }
 
 impl<M: Message> Ip<M> {
-    /// Handles all requests but the frequent one.
+    /// Handles all requests but those on the straight path.
     #[inline(never)]
     fn on_request(&mut self, cx: &Context, request: RequestTo<Self>, out: Out<'_, M>) {
         match request {
-            DatagramsRequest::Send { .. } => unreachable!("it was handled before"),
+            DatagramsRequest::Send { association, batch, properties } => {
+                self.send_any(cx, association, batch, properties, out);
+            }
             DatagramsRequest::Credit { association, credit } => {
                 if let Some(open) = self.above.get_mut(association) {
                     open.up += credit;
@@ -181,24 +187,48 @@ impl<M: Message> Protocol for Ip<M> {
     fn handle_request(
         &mut self,
         cx: &Context,
-        request: RequestTo<Self>,
+        mut request: RequestTo<Self>,
         out: &mut impl Outlet<Self>,
     ) {
-        match request {
-            DatagramsRequest::Send { association, batch, properties } => {
-                self.send(cx, association, batch, properties, out);
+        // The straight path: the word goes on, with a header before its messages.
+        if let DatagramsRequest::Send { association, batch, properties } = &mut request
+            && let Some((hop, back)) = self.push_header(*association, batch, properties)
+        {
+            let above = core::mem::replace(association, hop);
+            out.request(request);
+            if let Some(credit) = back {
+                out.indicate(DatagramsIndication::Credit { association: above, credit });
             }
-            other => self.on_request(cx, other, out),
+            return;
         }
+        self.on_request(cx, request, out);
     }
 
     #[inline(always)]
     fn handle_indication(
         &mut self,
         cx: &Context,
-        indication: IndicationTo<Self>,
+        mut indication: IndicationTo<Self>,
         out: &mut impl Outlet<Self>,
     ) {
+        // The straight path: the word goes on, without the headers of its messages.
+        if let DatagramsIndication::Delivered { association, batch, properties } = &mut indication
+            && let Some(hop) = self.below.get_mut(*association)
+        {
+            let (below, back) = (*association, hop.handled.add(batch.cost()));
+            let interface = hop.interface;
+            match self.pull_header(batch, properties) {
+                Some(name) => {
+                    *association = name;
+                    out.indicate(indication);
+                }
+                None => self.on_packets(cx, interface, indication, out),
+            }
+            if let Some(credit) = back {
+                out.request(DatagramsRequest::Credit { association: below, credit });
+            }
+            return;
+        }
         self.on_indication(cx, indication, out);
     }
 

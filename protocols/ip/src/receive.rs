@@ -1,17 +1,15 @@
 //! Upward: from a packet to the association that it is for.
 
 use stackwright_base::map::Map as _;
-use stackwright_contract::services::{
-    Batch, DatagramsIndication, DatagramsRequest, Ecn, MessageProperties,
-};
-use stackwright_contract::{Context, Handle, IndicationTo, Outlet, PathLimits};
+use stackwright_contract::services::{Batch, Credit, DatagramsIndication, Ecn, MessageProperties};
+use stackwright_contract::{Context, Handle, IndicationTo, PathLimits};
 use stackwright_wire::{Message, SegmentLayout};
 
 use crate::above::Unheard;
 use crate::address::is_host;
 use crate::errors::Fault;
 use crate::head::HEADROOM;
-use crate::head::v4;
+use crate::head::v4::{self, Plain};
 use crate::head::v6::{self, Wrong};
 use crate::head::{Head, ICMP, ICMP6, Key};
 use crate::interface::{Owner, is_joined, owner};
@@ -19,26 +17,61 @@ use crate::reassembly::Outcome;
 use crate::{Ip, NAME, Out};
 
 impl<M: Message> Ip<M> {
+    /// Takes the header off packets that are for one association, which has credit for them:
+    /// returns its name. `None`: they are as they were, and handled in another way.
     #[inline(always)]
+    pub(crate) fn pull_header(
+        &mut self,
+        batch: &mut Batch<M>,
+        properties: &mut MessageProperties,
+    ) -> Option<Handle> {
+        let (size, messages) = (batch.longest(), batch.count());
+        if size < v4::LENGTH {
+            return None;
+        }
+        let front: [u8; v4::LENGTH] = *batch.front(v4::LENGTH)?.first_chunk()?;
+        let (plain, total) = Plain::read(&front, size)?;
+        // An association has a key of its own addresses, so nothing more is to be checked.
+        let name = match self.recent {
+            Some((recent, name)) if recent == plain => name,
+            _ => {
+                let name = self.table.resolve(&plain.key())?;
+                self.recent = Some((plain, name));
+                name
+            }
+        };
+        let open = self.above.get_mut(name)?;
+        let cost = Credit { octets: (total - v4::LENGTH) * messages, messages };
+        if !open.up.covers(cost) {
+            return None;
+        }
+        if messages == 1 {
+            let packet = batch.single_mut();
+            if total < size {
+                packet.truncate(total);
+            }
+            packet.advance(v4::LENGTH);
+        } else if total < size || !batch.strip_each(&front) {
+            return None;
+        }
+        open.up -= cost;
+        *properties =
+            MessageProperties { ecn: Ecn::of_bits(front[1]), ..MessageProperties::default() };
+        Some(name)
+    }
+
+    /// Handles all indications but those on the straight path.
+    #[inline(never)]
     pub(crate) fn on_indication(
         &mut self,
         cx: &Context,
         indication: IndicationTo<Self>,
-        out: &mut impl Outlet<Self>,
+        out: Out<'_, M>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, batch, .. } => {
-                self.delivered(cx, association, batch, out);
+            DatagramsIndication::Delivered { .. } => {
+                cx.dropped(NAME, "a packet of an association that has ended");
             }
-            other => self.on_seldom(cx, other, out),
-        }
-    }
-
-    /// Handles all indications but the frequent one.
-    #[inline(never)]
-    fn on_seldom(&mut self, cx: &Context, indication: IndicationTo<Self>, out: Out<'_, M>) {
-        match indication {
-            DatagramsIndication::Delivered { .. } => unreachable!("it was handled before"),
             DatagramsIndication::Credit { association, credit } => {
                 self.allow(association, credit, out);
             }
@@ -63,55 +96,6 @@ impl<M: Message> Ip<M> {
         }
     }
 
-    #[inline(always)]
-    fn delivered(
-        &mut self,
-        cx: &Context,
-        below: Handle,
-        batch: Batch<M>,
-        out: &mut impl Outlet<Self>,
-    ) {
-        let Some(hop) = self.below.get_mut(below) else {
-            return cx.dropped(NAME, "a packet of an association that has ended");
-        };
-        let (interface, back) = (hop.interface, hop.handled.add(batch.cost()));
-        if batch.segment_size().is_some() {
-            self.several(cx, interface, batch, out);
-        } else {
-            self.one(cx, interface, batch, out);
-        }
-        if let Some(credit) = back {
-            out.request(DatagramsRequest::Credit { association: below, credit });
-        }
-    }
-
-    #[inline(always)]
-    fn one(
-        &mut self,
-        cx: &Context,
-        interface: u16,
-        mut batch: Batch<M>,
-        out: &mut impl Outlet<Self>,
-    ) {
-        let packet = batch.single_mut();
-        let octets = packet.len();
-        // The straight path: an association has a key of its own addresses, so nothing more is to
-        // be checked.
-        if let Some(front) = packet.front(v4::LENGTH).and_then(|front| front.first_chunk())
-            && let Some((key, total)) = v4::plain(front, octets)
-            && key.protocol != ICMP
-            && let ecn = front[1] & 3
-            && let Some(name) = self.table.resolve(&key)
-        {
-            if total < octets {
-                packet.truncate(total);
-            }
-            packet.advance(v4::LENGTH);
-            return self.hand_up(cx, name, ecn, batch, out);
-        }
-        self.any(cx, interface, batch.into_single(), out);
-    }
-
     /// Handles a packet of any kind.
     #[inline(never)]
     fn any(&mut self, cx: &Context, interface: u16, mut packet: M, out: Out<'_, M>) {
@@ -130,28 +114,26 @@ impl<M: Message> Ip<M> {
     }
 
     /// Delivers the payload of a packet to an association.
-    #[inline(always)]
     fn deliver(
         &mut self,
         cx: &Context,
         association: Handle,
         head: &Head,
         mut packet: M,
-        out: &mut (impl Outlet<Self> + ?Sized),
+        out: Out<'_, M>,
     ) {
         packet.truncate(head.total);
         packet.advance(head.length.into());
         self.hand_up(cx, association, head.ecn, packet.into(), out);
     }
 
-    #[inline(always)]
     fn hand_up(
         &mut self,
         cx: &Context,
         association: Handle,
         ecn: u8,
         batch: Batch<M>,
-        out: &mut (impl Outlet<Self> + ?Sized),
+        out: Out<'_, M>,
     ) {
         let Some(open) = self.above.get_mut(association) else { return };
         let cost = batch.cost();
@@ -164,16 +146,22 @@ impl<M: Message> Ip<M> {
         out.indicate(DatagramsIndication::Delivered { association, batch, properties });
     }
 
-    /// Handles packets that came together: those of one association stay together.
+    /// Handles what is not all [plain](Self::pull_header): of packets that came together, those of
+    /// one association stay together.
     #[inline(never)]
-    fn several(
+    pub(crate) fn on_packets(
         &mut self,
         cx: &Context,
         interface: u16,
-        batch: Batch<M>,
-        out: &mut impl Outlet<Self>,
+        indication: IndicationTo<Self>,
+        out: Out<'_, M>,
     ) {
-        let mut batch = batch;
+        let DatagramsIndication::Delivered { mut batch, mut properties, .. } = indication else {
+            return;
+        };
+        if batch.segment_size().is_none() {
+            return self.any(cx, interface, batch.into_single(), out);
+        }
         if let Some(head) = alike(&batch) {
             if let Some(association) = self.table.resolve(&head.key()) {
                 let (size, header) = (batch.longest(), usize::from(head.length));
@@ -192,7 +180,13 @@ impl<M: Message> Ip<M> {
             }
         }
         for packet in batch {
-            self.one(cx, interface, packet.into(), out);
+            let mut batch = packet.into();
+            match self.pull_header(&mut batch, &mut properties) {
+                Some(association) => {
+                    out.indicate(DatagramsIndication::Delivered { association, batch, properties })
+                }
+                None => self.any(cx, interface, batch.into_single(), out),
+            }
         }
     }
 

@@ -1,9 +1,9 @@
 //! Downward: a header before each message, and the way to the next hop.
 
 use stackwright_contract::services::{
-    Batch, Credit, CreditBack, DatagramsIndication, DatagramsRequest, MessageProperties,
+    Batch, Credit, CreditBack, DatagramsIndication, MessageProperties,
 };
-use stackwright_contract::{Context, Handle, Outlet, PathLimits, Trouble};
+use stackwright_contract::{Context, Handle, PathLimits, Trouble};
 use stackwright_wire::Message;
 
 use crate::errors::{Fault, write_check};
@@ -17,58 +17,54 @@ pub(crate) const LENT_MOST: usize = 16;
 pub(crate) const BLOCK: usize = 80 << 10;
 
 impl<M: Message> Ip<M> {
+    /// Pushes the header before messages that fit into packets, for a next hop that takes them now:
+    /// returns that, and the credit that is given back then. `None`: they are sent in another way.
     #[inline(always)]
-    pub(crate) fn send(
+    pub(crate) fn push_header(
+        &mut self,
+        name: Handle,
+        batch: &mut Batch<M>,
+        properties: &MessageProperties,
+    ) -> Option<(Handle, Option<Credit>)> {
+        let open = self.above.get_mut(name)?;
+        let (cost, size, header) = (batch.cost(), batch.longest(), open.template.length());
+        let is_plain = size <= open.longest
+            && open.key.protocol != ICMP6
+            && !properties.returned
+            && cost.octets == size * cost.messages;
+        let below = open.hop.filter(|_| is_plain)?;
+        let hop = self.below.get_mut(below)?;
+        let packets = Credit { octets: cost.octets + cost.messages * header, ..cost };
+        if !hop.gate.pass(packets) {
+            return None;
+        }
+        open.note_front(batch);
+        if !open.template.push(batch, properties.ecn.bits()) {
+            hop.gate.allow(packets);
+            return None;
+        }
+        Some((below, open.owed.add(cost)))
+    }
+
+    /// Sends what cannot leave [at once](Self::push_header).
+    #[inline(never)]
+    pub(crate) fn send_any(
         &mut self,
         cx: &Context,
         name: Handle,
         mut batch: Batch<M>,
         properties: MessageProperties,
-        out: &mut impl Outlet<Self>,
-    ) {
-        let Some(open) = self.above.get_mut(name).filter(|open| open.is_open) else {
-            return cx.dropped(NAME, "a message for an association that is not open");
-        };
-        let (octets, header) = (batch.octets(), open.template.length());
-        let is_plain = batch.segment_size().is_none()
-            && octets <= open.longest
-            && open.key.protocol != ICMP6
-            && !properties.returned;
-        // The straight path: one message, into a packet, to a next hop that takes it now.
-        if is_plain
-            && let Some(below) = open.hop
-            && let Some(hop) = self.below.get_mut(below)
-            && hop.gate.pass(Credit { octets: octets + header, messages: 1 })
-        {
-            let message = batch.single_mut();
-            open.note_front(message);
-            open.template.push(message, properties.ecn.bits());
-            out.request(DatagramsRequest::Send { association: below, batch, properties });
-            if let Some(credit) = open.owed.add(Credit { octets, messages: 1 }) {
-                out.indicate(DatagramsIndication::Credit { association: name, credit });
-            }
-            return;
-        }
-        self.send_any(cx, name, batch, properties, out);
-    }
-
-    /// Sends what is not one message that fits into a packet and may leave now.
-    #[inline(never)]
-    fn send_any(
-        &mut self,
-        cx: &Context,
-        name: Handle,
-        batch: Batch<M>,
-        properties: MessageProperties,
         out: Out<'_, M>,
     ) {
+        if !self.above.get(name).is_some_and(|open| open.is_open) {
+            return cx.dropped(NAME, "a message for an association that is not open");
+        }
         let back = Some((name, batch.cost()));
         if properties.returned {
             return self.returned(cx, name, batch, back, out);
         }
         let Some(open) = self.above.get_mut(name) else { return };
-        let first = batch.pieces().next().and_then(|mut pieces| pieces.next());
-        open.front = first.and_then(|first| first.first_chunk()).copied().unwrap_or(open.front);
+        open.note_front(&mut batch);
         let (template, most, source) = (open.template, open.longest, open.source);
         let Key { peer, protocol, .. } = open.key;
         let (interface, next_hop, hop) = (open.interface, open.next_hop, open.hop);
@@ -100,10 +96,11 @@ impl<M: Message> Ip<M> {
             Ok(packets) => self.pass(cx, hop, packets, properties, back, out),
             Err(batch) => {
                 let (mut messages, mut back) = (batch.into_iter(), back);
-                while let Some(mut message) = messages.next() {
-                    template.push(&mut message, ecn);
+                while let Some(message) = messages.next() {
+                    let mut packet = message.into();
+                    template.push(&mut packet, ecn);
                     let back = if messages.len() == 0 { back.take() } else { None };
-                    self.pass(cx, hop, message.into(), properties, back, out);
+                    self.pass(cx, hop, packet, properties, back, out);
                 }
             }
         }
@@ -121,7 +118,9 @@ impl<M: Message> Ip<M> {
         out: Out<'_, M>,
     ) {
         let Some(open) = self.above.get_mut(name) else { return };
-        open.note_front(&mut message);
+        if let Some(front) = message.front(8).and_then(|front| front.first_chunk()) {
+            open.front = *front;
+        }
         let (most, quoted, by) = (open.longest, open.front, open.local_participant());
         if head.protocol == ICMP6 {
             write_check(head, &mut message);
@@ -169,22 +168,11 @@ impl<M: Message> Ip<M> {
         &mut self,
         template: &Template,
         ecn: u8,
-        batch: Batch<M>,
+        mut batch: Batch<M>,
     ) -> Result<Batch<M>, Batch<M>> {
-        let (size, count, octets) = (batch.longest(), batch.count(), batch.octets());
-        let header = template.length();
-        if count == 1 {
-            let mut message = batch.into_single();
-            template.push(&mut message, ecn);
-            return Ok(message.into());
-        }
-        let first = template.header(ecn, size, true);
-        if octets == size * count {
-            let mut all = batch.into_octets();
-            if all.push_each(size, &first[..header]) {
-                return Ok(Batch::new(all, size + header));
-            }
-            return self.copied(template, ecn, Batch::new(all, size));
+        let is_even = batch.octets() == batch.longest() * batch.count();
+        if is_even && template.push(&mut batch, ecn) {
+            return Ok(batch);
         }
         self.copied(template, ecn, batch)
     }

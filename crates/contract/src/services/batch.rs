@@ -120,6 +120,44 @@ impl<M: Message> Batch<M> {
         Credit { octets: self.octets(), messages: self.count() }
     }
 
+    /// Prepends `header` to each message; of several, in the gaps between them. Returns whether it
+    /// did: [`Message::push_each`].
+    #[inline(always)]
+    pub fn push_each(&mut self, header: &[u8]) -> bool {
+        let Some(size) = self.segment_size else {
+            self.octets.push_front(header.len()).copy_from_slice(header);
+            return true;
+        };
+        let pushed = self.octets.push_each(size.get() as usize, header);
+        if pushed {
+            self.segment_size = size.checked_add(header.len() as u32);
+        }
+        pushed
+    }
+
+    /// Takes `header` off each message. Returns whether it did: each has to begin with it, and
+    /// several have to be as [`Message::strip_each`] says.
+    pub fn strip_each(&mut self, header: &[u8]) -> bool {
+        let Some(size) = self.segment_size else {
+            let begins = self.octets.front(header.len()) == Some(header);
+            if begins {
+                self.octets.advance(header.len());
+            }
+            return begins;
+        };
+        let stripped = self.octets.strip_each(size.get() as usize, header);
+        if stripped {
+            self.segment_size = NonZeroU32::new(size.get() - header.len() as u32);
+        }
+        stripped
+    }
+
+    /// Returns the first `octets` octets of the first message: [`Message::front`].
+    #[inline(always)]
+    pub fn front(&mut self, octets: usize) -> Option<&[u8]> {
+        self.octets.front(octets)
+    }
+
     /// Returns the octets of each message, piece by piece, where they lie. An empty message has no
     /// piece.
     #[inline]

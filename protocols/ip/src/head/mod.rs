@@ -5,6 +5,7 @@ pub(crate) mod v6;
 
 use core::net::IpAddr;
 
+use stackwright_contract::services::Batch;
 use stackwright_wire::Message;
 use stackwright_wire::internet::Extensions;
 
@@ -131,7 +132,8 @@ impl Head {
     /// Writes it before the payload, without options or extensions.
     pub(crate) fn push<M: Message>(&self, payload: &mut M) {
         let template = Template::new(self.source, self.destination, self.protocol, self.hops);
-        template.push(payload, self.ecn);
+        let (header, length) = (template.header(self.ecn, payload.len(), true), template.length());
+        payload.push_front(length).copy_from_slice(&header[..length]);
     }
 }
 
@@ -165,34 +167,26 @@ impl Template {
         self.length.into()
     }
 
-    /// Pushes the header before a message, which fits into a packet.
+    /// Pushes the header before messages, which fit into packets and are equally long; returns
+    /// whether it could: [`Batch::push_each`].
     #[inline(always)]
-    pub(crate) fn push(&self, message: &mut impl Message, ecn: u8) {
-        let octets = message.len();
-        if self.length() == v4::LENGTH {
-            self.write(message.push_front(v4::LENGTH), ecn, octets, true);
-        } else {
-            self.write(message.push_front(v6::LENGTH), ecn, octets, true);
+    pub(crate) fn push<M: Message>(&self, batch: &mut Batch<M>, ecn: u8) -> bool {
+        let header = self.header(ecn, batch.longest(), true);
+        match header.first_chunk::<{ v4::LENGTH }>() {
+            Some(header) if self.length() == v4::LENGTH => batch.push_each(header),
+            _ => batch.push_each(&header),
         }
     }
 
-    /// Writes the header before `payload` octets, which fit into a packet. Without `df`, routers
+    /// Returns the header before `payload` octets, which fit into a packet. Without `df`, routers
     /// may fragment a packet of IPv4.
     #[inline(always)]
-    pub(crate) fn write(&self, front: &mut [u8], ecn: u8, payload: usize, df: bool) {
-        if let Some(front) = front.first_chunk_mut::<{ v6::LENGTH }>() {
-            *front = self.octets;
-            v6::complete(front, ecn, payload);
-        } else if let Some(front) = front.first_chunk_mut::<{ v4::LENGTH }>() {
-            front.copy_from_slice(&self.octets[..v4::LENGTH]);
-            v4::complete(front, ecn, payload, df);
-        }
-    }
-
-    /// Returns the header before `payload` octets.
     pub(crate) fn header(&self, ecn: u8, payload: usize, df: bool) -> [u8; v6::LENGTH] {
-        let mut octets = [0; v6::LENGTH];
-        self.write(&mut octets[..self.length()], ecn, payload, df);
+        let mut octets = self.octets;
+        match octets.first_chunk_mut() {
+            Some(front) if self.length() == v4::LENGTH => v4::complete(front, ecn, payload, df),
+            _ => v6::complete(&mut octets, ecn, payload),
+        }
         octets
     }
 }

@@ -6,7 +6,7 @@ use stackwright_wire::check::Internet;
 use stackwright_wire::internet::{Ipv4, Ipv4Options, complete_ipv4};
 use stackwright_wire::{Header, Malformed, Message};
 
-use crate::head::{Fragment, Head, Key};
+use crate::head::{Fragment, Head, ICMP, Key};
 
 /// Octets of a header without options.
 pub(crate) const LENGTH: usize = <Ipv4 as Header>::LENGTH;
@@ -18,19 +18,37 @@ const DF: u8 = 0x40;
 /// needs them but to pass a filter (RFC 7126 §4.3).
 const SOURCE_ROUTES: [u8; 2] = [131, 137];
 
-/// Returns the key and the octets of a packet of `octets` octets whose header has no options, and
-/// that is no fragment; `None`: it is another, or one that [`read`] refuses.
-#[inline(always)]
-pub(crate) fn plain(front: &[u8; LENGTH], octets: usize) -> Option<(Key, usize)> {
-    let total = usize::from(u16::from_be_bytes([front[2], front[3]]));
-    let fragment = u16::from_be_bytes([front[6] & !DF, front[7]]);
-    let word = |at| IpAddr::from([front[at], front[at + 1], front[at + 2], front[at + 3]]);
-    let (peer, own) = (word(12), word(16));
-    let is_plain = front[0] == 0x45
-        && fragment == 0
-        && (LENGTH..=octets).contains(&total)
-        && Internet::of(front) == 0;
-    is_plain.then_some((Key { own, peer, protocol: front[9] }, total))
+/// Who sends to whom what, as it is in a header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Plain {
+    /// Source and destination.
+    hosts: u64,
+    protocol: u8,
+}
+
+impl Plain {
+    /// Reads the header of a packet of `octets` octets that has no options, is no fragment and not
+    /// ICMP; returns its own octets, too. `None`: it is another, or one that [`read`] refuses.
+    #[inline(always)]
+    pub(crate) fn read(front: &[u8; LENGTH], octets: usize) -> Option<(Plain, usize)> {
+        let total = usize::from(u16::from_be_bytes([front[2], front[3]]));
+        let fragment = u16::from_be_bytes([front[6] & !DF, front[7]]);
+        let [.., a, b, c, d, e, f, g, h] = *front;
+        let plain =
+            Plain { hosts: u64::from_be_bytes([a, b, c, d, e, f, g, h]), protocol: front[9] };
+        let is_plain = front[0] == 0x45
+            && fragment == 0
+            && plain.protocol != ICMP
+            && (LENGTH..=octets).contains(&total)
+            && Internet::of(front) == 0;
+        is_plain.then_some((plain, total))
+    }
+
+    pub(crate) fn key(self) -> Key {
+        let [peer, own] =
+            [self.hosts >> 32, self.hosts].map(|host| IpAddr::V4((host as u32).into()));
+        Key { own, peer, protocol: self.protocol }
+    }
 }
 
 /// Reads the header of a packet of `octets` octets, as far as its options.
