@@ -99,7 +99,8 @@ impl<T> Names<T> {
 /// The table of the side that was given the names: the same index, no map.
 #[derive(Debug)]
 pub struct Mirror<T> {
-    slots: Vec<Option<(u32, T)>>,
+    /// Each with the generation of its last name.
+    slots: Vec<(u32, Option<T>)>,
 }
 
 impl<T> Default for Mirror<T> {
@@ -118,55 +119,51 @@ impl<T> Mirror<T> {
     pub fn insert(&mut self, name: Handle, value: T) {
         let index = name.index as usize;
         if self.slots.len() <= index {
-            self.slots.resize_with(index + 1, || None);
+            self.slots.resize_with(index + 1, || (0, None));
         }
-        debug_assert!(self.slots[index].is_none(), "a name lives until its last word");
-        self.slots[index] = Some((name.generation, value));
+        debug_assert!(self.slots[index].1.is_none(), "a name lives until its last word");
+        self.slots[index] = (name.generation, Some(value));
     }
 
     /// Returns what the name stands for; `None` after its last word.
+    #[inline]
     pub fn get(&self, name: Handle) -> Option<&T> {
-        match self.slots.get(name.index as usize)? {
-            Some((generation, value)) if *generation == name.generation => Some(value),
-            _ => None,
-        }
+        let (generation, value) = self.slots.get(name.index as usize)?;
+        if *generation == name.generation { value.as_ref() } else { None }
     }
 
     /// Returns what the name stands for; `None` after its last word.
+    #[inline]
     pub fn get_mut(&mut self, name: Handle) -> Option<&mut T> {
-        match self.slots.get_mut(name.index as usize)? {
-            Some((generation, value)) if *generation == name.generation => Some(value),
-            _ => None,
-        }
+        let (generation, value) = self.slots.get_mut(name.index as usize)?;
+        if *generation == name.generation { value.as_mut() } else { None }
     }
 
     /// Ends `name`; the last word follows. Returns what it stood for.
     pub fn remove(&mut self, name: Handle) -> Option<T> {
         self.get(name)?;
-        self.slots[name.index as usize].take().map(|(_, value)| value)
+        self.slots[name.index as usize].1.take()
     }
 
     /// Frees the index of `name`, whatever its generation: for an observer that may have missed a
     /// last word.
     pub fn vacate(&mut self, name: Handle) {
-        if let Some(slot) = self.slots.get_mut(name.index as usize) {
-            *slot = None;
+        if let Some((_, value)) = self.slots.get_mut(name.index as usize) {
+            *value = None;
         }
     }
 
     /// Returns all living names, in the order of their index.
     pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
-        self.slots.iter().enumerate().filter_map(|(index, slot)| {
-            let (generation, value) = slot.as_ref()?;
-            Some((Handle { index: index as u32, generation: *generation }, value))
+        (0..).zip(&self.slots).filter_map(|(index, (generation, value))| {
+            Some((Handle { index, generation: *generation }, value.as_ref()?))
         })
     }
 
     /// Returns all living names, in the order of their index.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (Handle, &mut T)> {
-        self.slots.iter_mut().enumerate().filter_map(|(index, slot)| {
-            let (generation, value) = slot.as_mut()?;
-            Some((Handle { index: index as u32, generation: *generation }, value))
+        (0..).zip(&mut self.slots).filter_map(|(index, (generation, value))| {
+            Some((Handle { index, generation: *generation }, value.as_mut()?))
         })
     }
 }

@@ -215,9 +215,9 @@ impl<M: Message> Protocol for Ip<M> {
         if let DatagramsIndication::Delivered { association, batch, properties } = &mut indication
             && let Some(hop) = self.below.get_mut(*association)
         {
-            let (below, back) = (*association, hop.handled.add(batch.cost()));
-            let interface = hop.interface;
-            match self.pull_header(batch, properties) {
+            let (below, interface, cost) = (*association, hop.interface, batch.cost());
+            let back = hop.handled.add(cost);
+            match self.pull_header(batch, cost, properties) {
                 Some(name) => {
                     *association = name;
                     out.indicate(indication);

@@ -23,9 +23,10 @@ impl<M: Message> Ip<M> {
     pub(crate) fn pull_header(
         &mut self,
         batch: &mut Batch<M>,
+        Credit { octets, messages }: Credit,
         properties: &mut MessageProperties,
     ) -> Option<Handle> {
-        let (size, messages) = (batch.longest(), batch.count());
+        let size = if messages == 1 { octets } else { batch.longest() };
         if size < v4::LENGTH {
             return None;
         }
@@ -55,8 +56,7 @@ impl<M: Message> Ip<M> {
             return None;
         }
         open.up -= cost;
-        *properties =
-            MessageProperties { ecn: Ecn::of_bits(front[1]), ..MessageProperties::default() };
+        properties.ecn = Ecn::of_bits(front[1]);
         Some(name)
     }
 
@@ -180,8 +180,9 @@ impl<M: Message> Ip<M> {
             }
         }
         for packet in batch {
-            let mut batch = packet.into();
-            match self.pull_header(&mut batch, &mut properties) {
+            let mut batch = Batch::from(packet);
+            let cost = batch.cost();
+            match self.pull_header(&mut batch, cost, &mut properties) {
                 Some(association) => {
                     out.indicate(DatagramsIndication::Delivered { association, batch, properties })
                 }

@@ -27,7 +27,8 @@ impl<M: Message> Ip<M> {
         properties: &MessageProperties,
     ) -> Option<(Handle, Option<Credit>)> {
         let open = self.above.get_mut(name)?;
-        let (cost, size, header) = (batch.cost(), batch.longest(), open.template.length());
+        let (cost, header) = (batch.cost(), open.template.length());
+        let size = if cost.messages == 1 { cost.octets } else { batch.longest() };
         let is_plain = size <= open.longest
             && open.key.protocol != ICMP6
             && !properties.returned

@@ -132,8 +132,7 @@ impl Head {
     /// Writes it before the payload, without options or extensions.
     pub(crate) fn push<M: Message>(&self, payload: &mut M) {
         let template = Template::new(self.source, self.destination, self.protocol, self.hops);
-        let (header, length) = (template.header(self.ecn, payload.len(), true), template.length());
-        payload.push_front(length).copy_from_slice(&header[..length]);
+        template.push_single(payload, self.ecn);
     }
 }
 
@@ -171,22 +170,42 @@ impl Template {
     /// whether it could: [`Batch::push_each`].
     #[inline(always)]
     pub(crate) fn push<M: Message>(&self, batch: &mut Batch<M>, ecn: u8) -> bool {
+        if batch.segment_size().is_none() {
+            self.push_single(batch.single_mut(), ecn);
+            return true;
+        }
         let header = self.header(ecn, batch.longest(), true);
-        match header.first_chunk::<{ v4::LENGTH }>() {
-            Some(header) if self.length() == v4::LENGTH => batch.push_each(header),
-            _ => batch.push_each(&header),
+        batch.push_each(&header[..self.length()])
+    }
+
+    /// Pushes the header before a message, which fits into a packet.
+    #[inline(always)]
+    fn push_single(&self, message: &mut impl Message, ecn: u8) {
+        let octets = message.len();
+        if self.length() == v4::LENGTH {
+            let front = message.push_front(v4::LENGTH);
+            front.copy_from_slice(&self.octets[..v4::LENGTH]);
+            complete(front, ecn, octets, true);
+        } else {
+            message.push_front(v6::LENGTH).copy_from_slice(&self.header(ecn, octets, true));
         }
     }
 
     /// Returns the header before `payload` octets, which fit into a packet. Without `df`, routers
     /// may fragment a packet of IPv4.
-    #[inline(always)]
     pub(crate) fn header(&self, ecn: u8, payload: usize, df: bool) -> [u8; v6::LENGTH] {
         let mut octets = self.octets;
-        match octets.first_chunk_mut() {
-            Some(front) if self.length() == v4::LENGTH => v4::complete(front, ecn, payload, df),
-            _ => v6::complete(&mut octets, ecn, payload),
-        }
+        complete(&mut octets[..self.length()], ecn, payload, df);
         octets
+    }
+}
+
+/// Completes a template, which is in place.
+#[inline(always)]
+fn complete(front: &mut [u8], ecn: u8, payload: usize, df: bool) {
+    if let Some(front) = front.first_chunk_mut::<{ v6::LENGTH }>() {
+        v6::complete(front, ecn, payload);
+    } else if let Some(front) = front.first_chunk_mut() {
+        v4::complete(front, ecn, payload, df);
     }
 }

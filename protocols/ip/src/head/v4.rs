@@ -40,7 +40,7 @@ impl Plain {
             && fragment == 0
             && plain.protocol != ICMP
             && (LENGTH..=octets).contains(&total)
-            && Internet::of(front) == 0;
+            && agrees(front);
         is_plain.then_some((plain, total))
     }
 
@@ -49,6 +49,15 @@ impl Plain {
             [self.hosts >> 32, self.hosts].map(|host| IpAddr::V4((host as u32).into()));
         Key { own, peer, protocol: self.protocol }
     }
+}
+
+/// Returns whether the check agrees of a header, which is not all zero: the ones' complement sum is
+/// the rest of a division by 2^16 - 1, in either order of octets (RFC 1071 §2 (B)).
+#[inline(always)]
+fn agrees(front: &[u8; LENGTH]) -> bool {
+    let (words, _) = front.as_chunks::<4>();
+    let sum: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
+    sum.is_multiple_of(0xffff)
 }
 
 /// Reads the header of a packet of `octets` octets, as far as its options.
