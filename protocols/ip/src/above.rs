@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use stackwright_base::map::Map as _;
-use stackwright_contract::services::{Batch, Credit, DatagramsIndication, Ended, OwedCredit};
+use stackwright_contract::services::{Credit, DatagramsIndication, Ended, OwedCredit};
 use stackwright_contract::{Address, Context, Handle, Participant, PathLimits};
 use stackwright_wire::Message;
 use stackwright_wire::internet::Extensions;
@@ -46,8 +46,6 @@ pub(crate) struct Association {
     pub(crate) up: Credit,
     /// Downward, of what has left.
     pub(crate) owed: OwedCredit,
-    /// The first octets of the last message.
-    pub(crate) front: [u8; 8],
 }
 
 fn participant(host: IpAddr, protocol: u8) -> Participant {
@@ -147,7 +145,6 @@ impl<M: Message> Ip<M> {
             path: PathLimits::UNBOUNDED,
             up,
             owed: OwedCredit::default(),
-            front: [0; 8],
         }
     }
 
@@ -339,16 +336,5 @@ impl Association {
 
     pub(crate) fn local_participant(&self) -> Participant {
         participant(self.key.own, self.key.protocol)
-    }
-
-    /// Keeps the first octets of what is sent: a report of trouble quotes them.
-    #[inline(always)]
-    pub(crate) fn note_front<M: Message>(&mut self, batch: &mut Batch<M>) {
-        // Octets of two messages are not put together.
-        if batch.longest() >= 8
-            && let Some(front) = batch.front(8).and_then(|front| front.first_chunk())
-        {
-            self.front = *front;
-        }
     }
 }

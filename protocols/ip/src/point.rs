@@ -109,45 +109,43 @@ impl<M: Message> Point<M> {
         self.names.end(name, why).for_each(|word| out.indicate(word));
     }
 
-    #[inline(always)]
-    fn send(&mut self, cx: &Context, name: Handle, packets: Batch<M>, out: &mut impl Outlet<Self>) {
-        let Some(end) = self.names.get_mut(name) else {
+    /// Has packets wait for credit.
+    fn wait(&mut self, cx: &Context, name: Handle, batch: Batch<M>) {
+        if self.names.get(name).is_none() {
             return cx.dropped(NAME, "a packet for an association that has ended");
-        };
-        let credit = packets.cost();
-        if !self.gate.pass(credit) {
-            let (properties, back) = (MessageProperties::default(), Some((name, credit)));
-            self.gate.wait(QueuedBatch { batch: packets, properties, back });
-            return;
         }
-        out.request(FramesRequest::Send { port: PORT, batch: packets, mark: None });
-        if let Some(credit) = end.owed.add(credit) {
-            out.indicate(DatagramsIndication::Credit { association: name, credit });
+        let (properties, back) = (MessageProperties::default(), Some((name, batch.cost())));
+        self.gate.wait(QueuedBatch { batch, properties, back });
+    }
+
+    /// Returns the association for packets that begin like this, if it has credit.
+    #[inline(always)]
+    fn arrivals(&mut self, batch: &mut Batch<M>, cost: Credit) -> Result<Handle, &'static str> {
+        let first = batch.front(1).map_or(0, |front| front[0] >> 4);
+        let arrivals = match first {
+            4 => self.arrivals[0],
+            6 => self.arrivals[1],
+            _ => None,
+        };
+        match arrivals.and_then(|name| Some((name, self.names.get_mut(name)?))) {
+            Some((name, end)) if end.up.covers(cost) => {
+                end.up -= cost;
+                Ok(name)
+            }
+            Some(_) => Err("a packet for which there is no credit"),
+            None => Err("a packet of a version that nobody listens for"),
         }
     }
 
     #[inline(always)]
     fn delivered(&mut self, cx: &Context, mut batch: Batch<M>, out: &mut impl Outlet<Self>) {
         let cost = batch.cost();
-        let mut first = [0];
-        if batch.segment_size().is_some() {
-            batch.as_octets().copy_to(&mut first);
-        } else if let Some(front) = batch.single_mut().front(1) {
-            first = [front[0]];
-        }
-        let arrivals = match first[0] >> 4 {
-            4 => self.arrivals[0],
-            6 => self.arrivals[1],
-            _ => None,
-        };
-        match arrivals.and_then(|name| self.names.get_mut(name).map(|end| (name, end))) {
-            Some((association, end)) if end.up.covers(cost) => {
-                end.up -= cost;
+        match self.arrivals(&mut batch, cost) {
+            Ok(association) => {
                 let properties = MessageProperties::default();
                 out.indicate(DatagramsIndication::Delivered { association, batch, properties });
             }
-            Some(_) => cx.dropped(NAME, "a packet for which there is no credit"),
-            None => cx.dropped(NAME, "a packet of a version that nobody listens for"),
+            Err(reason) => cx.dropped(NAME, reason),
         }
         if let Some(credit) = self.handled.add(cost) {
             out.request(FramesRequest::Credit { credit });
@@ -188,11 +186,13 @@ impl<M: Message> Point<M> {
 }
 
 impl<M: Message> Point<M> {
-    /// Handles all requests but the frequent one.
+    /// Handles all requests but those on the straight path.
     #[inline(never)]
     fn on_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut dyn Outlet<Self>) {
         match request {
-            DatagramsRequest::Send { .. } => unreachable!("it was handled before"),
+            DatagramsRequest::Send { association, batch, .. } => {
+                self.wait(cx, association, batch);
+            }
             DatagramsRequest::Credit { association, credit } => {
                 if let Some(end) = self.names.get_mut(association) {
                     end.up += credit;
@@ -270,12 +270,21 @@ impl<M: Message> Protocol for Point<M> {
         request: RequestTo<Self>,
         out: &mut impl Outlet<Self>,
     ) {
-        match request {
-            DatagramsRequest::Send { association, batch, .. } => {
-                self.send(cx, association, batch, out);
+        // The straight path: packets that may leave now.
+        if let DatagramsRequest::Send { association, batch, .. } = &request
+            && let (name, cost) = (*association, batch.cost())
+            && let Some(end) = self.names.get_mut(name)
+            && self.gate.pass(cost)
+            && let DatagramsRequest::Send { batch, .. } = request
+        {
+            let back = end.owed.add(cost);
+            out.request(FramesRequest::Send { port: PORT, batch, mark: None });
+            if let Some(credit) = back {
+                out.indicate(DatagramsIndication::Credit { association: name, credit });
             }
-            other => self.on_request(cx, other, out),
+            return;
         }
+        self.on_request(cx, request, out);
     }
 
     #[inline(always)]

@@ -27,7 +27,7 @@ impl<M: Message> Ip<M> {
         properties: &mut MessageProperties,
     ) -> Option<Handle> {
         let size = if messages == 1 { octets } else { batch.longest() };
-        if size < v4::LENGTH {
+        if size < v4::LENGTH || properties.returned {
             return None;
         }
         let front: [u8; v4::LENGTH] = *batch.front(v4::LENGTH)?.first_chunk()?;
@@ -86,11 +86,10 @@ impl<M: Message> Ip<M> {
             DatagramsIndication::Changed { association, path } => {
                 self.changed(cx, association, path, out);
             }
-            DatagramsIndication::Reported { association, what, .. } => {
-                self.reported_below(association, what, out);
-            }
             DatagramsIndication::Ended { name, .. } => self.ended_below(cx, name, out),
-            DatagramsIndication::Controlled { .. }
+            // Who is below names packets by what it returns.
+            DatagramsIndication::Reported { .. }
+            | DatagramsIndication::Controlled { .. }
             | DatagramsIndication::Ending { .. }
             | DatagramsIndication::Finished { .. } => {}
         }
@@ -159,6 +158,9 @@ impl<M: Message> Ip<M> {
         let DatagramsIndication::Delivered { mut batch, mut properties, .. } = indication else {
             return;
         };
+        if properties.returned {
+            return batch.into_iter().for_each(|packet| self.undelivered(cx, packet, out));
+        }
         if batch.segment_size().is_none() {
             return self.any(cx, interface, batch.into_single(), out);
         }

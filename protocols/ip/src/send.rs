@@ -39,7 +39,6 @@ impl<M: Message> Ip<M> {
         if !hop.gate.pass(packets) {
             return None;
         }
-        open.note_front(batch);
         if !open.template.push(batch, properties.ecn.bits()) {
             hop.gate.allow(packets);
             return None;
@@ -53,7 +52,7 @@ impl<M: Message> Ip<M> {
         &mut self,
         cx: &Context,
         name: Handle,
-        mut batch: Batch<M>,
+        batch: Batch<M>,
         properties: MessageProperties,
         out: Out<'_, M>,
     ) {
@@ -65,7 +64,6 @@ impl<M: Message> Ip<M> {
             return self.returned(cx, name, batch, back, out);
         }
         let Some(open) = self.above.get_mut(name) else { return };
-        open.note_front(&mut batch);
         let (template, most, source) = (open.template, open.longest, open.source);
         let Key { peer, protocol, .. } = open.key;
         let (interface, next_hop, hop) = (open.interface, open.next_hop, open.hop);
@@ -118,11 +116,8 @@ impl<M: Message> Ip<M> {
         (properties, back): (MessageProperties, CreditBack),
         out: Out<'_, M>,
     ) {
-        let Some(open) = self.above.get_mut(name) else { return };
-        if let Some(front) = message.front(8).and_then(|front| front.first_chunk()) {
-            open.front = *front;
-        }
-        let (most, quoted, by) = (open.longest, open.front, open.local_participant());
+        let Some(open) = self.above.get(name) else { return };
+        let (most, by) = (open.longest, open.local_participant());
         if head.protocol == ICMP6 {
             write_check(head, &mut message);
         }
@@ -135,7 +130,8 @@ impl<M: Message> Ip<M> {
             return self.send_fragments(cx, (hop, longest), head, message, back, out);
         }
         cx.dropped(NAME, "a message longer than the path takes");
-        let what = Trouble::TooLong { longest: most as u32 };
+        let (mut quoted, what) = ([0; 8], Trouble::TooLong { longest: most as u32 });
+        message.copy_to(&mut quoted);
         out.indicate(DatagramsIndication::Reported { association: name, by, what, quoted });
         self.give_back(back, out);
     }
@@ -240,15 +236,6 @@ impl<M: Message> Ip<M> {
         let Some(hop) = self.below.get(below) else { return };
         if let (interface, HopKind::Arrivals(_, host)) = (hop.interface, hop.kind) {
             self.set_path(cx, interface, host, Some(path), out);
-        }
-    }
-
-    /// A neighbour does not answer: all that send by it are told.
-    pub(crate) fn reported_below(&mut self, below: Handle, what: Trouble, out: Out<'_, M>) {
-        let told = self.above.iter().filter(|(_, open)| open.hop == Some(below));
-        for (association, open) in told {
-            let (by, quoted) = (open.local_participant(), open.front);
-            out.indicate(DatagramsIndication::Reported { association, by, what, quoted });
         }
     }
 }

@@ -204,9 +204,9 @@ impl<M: Message> Protocol for Resolve<M> {
                 refused.into_iter().for_each(|word| out.indicate(word));
                 self.tell_link(listener, out);
             }
-            // All that arrives is delivered on the link's association.
-            DatagramsRequest::Open { association, remote, local, credit: _ } => {
-                self.open(cx, association, remote, local, out);
+            // All that arrives is delivered on the link's association; on this, what comes back.
+            DatagramsRequest::Open { association, remote, local, credit } => {
+                self.open(cx, association, (remote, local), credit, out);
             }
             DatagramsRequest::Control { association, .. } => {
                 if self.above.lives(association) {

@@ -3,7 +3,9 @@
 use core::net::IpAddr;
 
 use stackwright_base::events::Events;
-use stackwright_contract::services::{Batch, DatagramsIndication, Ended, MessageProperties};
+use stackwright_contract::services::{
+    Batch, Credit, DatagramsIndication, Ended, MessageProperties,
+};
 use stackwright_contract::{Context, Duration, Handle, Participant};
 use stackwright_wire::Message;
 use stackwright_wire::internet::group_address;
@@ -21,8 +23,8 @@ impl<M: Message> Resolve<M> {
         &mut self,
         cx: &Context,
         name: Handle,
-        remote: Participant,
-        local: Option<Participant>,
+        (remote, local): (Participant, Option<Participant>),
+        credit: Credit,
         out: Out<'_, M>,
     ) {
         let Some(next) = host(remote) else {
@@ -32,7 +34,7 @@ impl<M: Message> Resolve<M> {
             return out.indicate(DatagramsIndication::Ended { name, why: Ended::Unavailable });
         }
         let to = group_address(next).map_or(To::Neighbor(None), To::Group);
-        self.above.open(name, Above { host: next, to, credit: Default::default(), told: false });
+        self.above.open(name, Above { host: next, to, credit, told: false });
         let version = Version::of(next);
         self.begin(cx, version, out);
         if self.is_ready(version) {
@@ -144,7 +146,7 @@ impl<M: Message> Resolve<M> {
                 cx.event(NAME, format_args!("{} does not answer", neighbor.host));
                 let lost = self.neighbors.remove(id);
                 for lost in lost.into_iter().flat_map(|neighbor| neighbor.waiting) {
-                    self.report(&lost, out);
+                    self.give_back(cx, lost, out);
                 }
             }
             State::Reachable(_) | State::Stale | State::Permanent => {}

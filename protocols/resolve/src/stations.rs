@@ -8,7 +8,7 @@ use stackwright_contract::services::{
     Credit, CreditBack, CreditGate, Datagrams, DatagramsIndication, DatagramsRequest, Ended,
     MessageProperties, QueuedBatch,
 };
-use stackwright_contract::{Address, Context, Handle, Participant, PathLimits, Trouble};
+use stackwright_contract::{Address, Context, Handle, Participant, PathLimits};
 use stackwright_wire::Message;
 
 use crate::neighbors::Used;
@@ -156,15 +156,17 @@ impl<M: Message> Resolve<M> {
         }
     }
 
-    /// Reports packets whose next hop does not answer, and returns their credit.
-    pub(crate) fn report(&self, lost: &Queued<M>, out: Out<'_, M>) {
+    /// Returns packets whose next hop does not answer, with their credit, to whom sent them.
+    pub(crate) fn give_back(&mut self, cx: &Context, lost: Queued<M>, out: Out<'_, M>) {
         self.refund(lost.back, out);
-        if let Some((association, _)) = lost.back.filter(|(above, _)| self.above.lives(*above)) {
-            let mut quoted = [0; 8];
-            lost.batch.as_octets().copy_to(&mut quoted);
-            let (by, what) = (Participant::OTHER_END, Trouble::Unreachable);
-            out.indicate(DatagramsIndication::Reported { association, by, what, quoted });
+        let Some((association, _)) = lost.back else { return };
+        let (cost, batch) = (lost.batch.cost(), lost.batch);
+        match self.above.get_mut(association) {
+            Some(above) if above.credit.covers(cost) => above.credit -= cost,
+            _ => return cx.dropped(NAME, "a packet to a host that does not answer"),
         }
+        let properties = MessageProperties { returned: true, ..lost.properties };
+        out.indicate(DatagramsIndication::Delivered { association, batch, properties });
     }
 
     /// An association below is open: one that was asked for, or an arrival.

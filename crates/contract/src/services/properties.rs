@@ -23,8 +23,9 @@ pub struct MessageProperties {
     pub kind: MessageKind,
     /// Whether the network may mark congestion on it, and whether it did.
     pub ecn: Ecn,
-    /// Whether it came from there and goes back, because nobody here awaits it: a layer that can
-    /// say so tells its sender, and does not send it.
+    /// Whether it goes back. Downward, it came from there and nobody here awaits it: a layer that
+    /// can say so tells its sender, and does not send it. Upward, it was sent on this association,
+    /// and cannot arrive.
     pub returned: bool,
 }
 

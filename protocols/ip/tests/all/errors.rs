@@ -193,22 +193,28 @@ fn echo_replies_are_for_the_association_that_asked() {
     }
 }
 
+/// What waited for a neighbour comes back: RFC 1122 §4.2.3.9 of an own packet, RFC 1812 §4.3.3.1
+/// of a forwarded one.
 #[test]
 fn a_neighbour_that_does_not_answer_is_reported() {
     let mut host = host("10.0.0.1");
     let name = host.open(at("10.0.0.2", 6));
     host.send(name, b"SYN, perhaps");
-    let hop = *host.words.hops.keys().next().expect("a hop");
-    let by = stackwright_contract::Participant::OTHER_END;
-    let (what, quoted) = (Trouble::Unreachable, [0; 8]);
-    let reported = stackwright_contract::services::DatagramsIndication::Reported {
-        association: hop,
-        by,
-        what,
-        quoted,
-    };
-    host.tell(reported);
+    host.come_back();
     let report = (ip("10.0.0.1"), Trouble::Unreachable, *b"SYN, per");
     assert_eq!(host.told(name).reports, [report]);
     host.ask(DatagramsRequest::Close { name });
+    for (version, [from, to]) in
+        [["10.0.0.2", "10.0.1.2"], ["2001:db8::2", "2001:db8:1::2"]].into_iter().enumerate()
+    {
+        let mut router = crate::routers::router();
+        router.arrive(0, &packet(from, to, 99, b"on its way"));
+        router.come_back();
+        let left = router.left();
+        let [(0, hop, error)] = &left[..] else { panic!("{left:?}") };
+        let (kind, code, rest, quoted) = read_icmp(error);
+        let header = [20, 40][version];
+        assert_eq!((*hop, kind, code, rest), (ip(from), [3, 1][version], [1, 3][version], 0));
+        assert_eq!(quoted[header..], b"on its way"[..]);
+    }
 }

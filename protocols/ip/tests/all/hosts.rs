@@ -290,6 +290,17 @@ impl Host {
         self.settle();
     }
 
+    /// Has all packets that have left come back: their next hops do not answer.
+    pub(crate) fn come_back(&mut self) {
+        let properties = MessageProperties { returned: true, ..MessageProperties::default() };
+        for (_, hop, batch) in std::mem::take(&mut self.words.packets) {
+            let is_it = |(name, at): (&Handle, &(u16, IpAddr))| (at.1 == hop).then_some(*name);
+            let association = self.words.hops.iter().find_map(is_it).expect("a hop");
+            self.tell(DatagramsIndication::Delivered { association, batch, properties });
+        }
+        self.settle();
+    }
+
     /// Returns the packets that have left, with the interface and the next hop of each.
     pub(crate) fn left(&mut self) -> Vec<(u16, IpAddr, Vec<u8>)> {
         let mut left = Vec::new();

@@ -153,7 +153,7 @@ fn three_packets_wait_and_the_oldest_is_dropped() {
 }
 
 #[test]
-fn a_host_that_does_not_answer_is_reported_for_each_packet() {
+fn packets_to_a_host_that_does_not_answer_come_back() {
     let mut host = Host::settled();
     let next = host.open(PEER4);
     host.told();
@@ -163,11 +163,11 @@ fn a_host_that_does_not_answer_is_reported_for_each_packet() {
     assert_eq!(host.sent(), vec![request(ALL, (OWN, OWN4), PEER4); 3]);
     assert!(host.told().is_empty());
     host.wait(1);
-    let reported = |number| {
+    let returned = |number| {
         let name = next.index;
-        [format!("Credit {name} 1"), format!("Reported {name} Unreachable {number}")]
+        [format!("Credit {name} 1"), format!("Returned {name} {:?}", packet4(number))]
     };
-    assert_eq!(host.told(), [reported(7), reported(8)].concat());
+    assert_eq!(host.told(), [returned(7), returned(8)].concat());
     assert_eq!(host.known().0, 0);
 }
 

@@ -118,8 +118,8 @@ fn a_neighbor_is_asked_for_three_times() {
     host.send(next, &packet6(7));
     host.wait(3_000);
     assert_eq!(host.sent(), vec![question(None); 3]);
-    let reported = format!("Reported {} Unreachable 7", next.index);
-    assert_eq!(host.told(), [credit.clone(), credit, reported]);
+    let returned = format!("Returned {} {:?}", next.index, packet6(7));
+    assert_eq!(host.told(), [credit.clone(), credit, returned]);
 }
 
 /// The states of RFC 4861 §7.3.2, and what §7.2.5 makes of an advertisement in each. `?`: packets

@@ -119,7 +119,7 @@ impl Host {
     /// Opens an association to a next hop.
     pub(crate) fn open(&mut self, next: impl Into<IpAddr>) -> Handle {
         let (association, remote) = (self.name(), participant(next.into()));
-        let (local, credit) = (None, Credit::NONE);
+        let (local, credit) = (None, CREDIT);
         self.ask(DatagramsRequest::Open { association, remote, local, credit });
         association
     }
@@ -170,14 +170,14 @@ impl Host {
                 DatagramsIndication::Changed { path, .. } => {
                     format!("Changed {name} {}", path.longest)
                 }
+                DatagramsIndication::Delivered { batch, properties, .. } if properties.returned => {
+                    format!("Returned {name} {:?}", octets(batch.as_octets()))
+                }
                 DatagramsIndication::Delivered { batch, .. } => {
                     format!("Delivered {name} {:?}", octets(batch.as_octets()))
                 }
                 DatagramsIndication::Credit { credit, .. } => {
                     format!("Credit {name} {}", credit.messages)
-                }
-                DatagramsIndication::Reported { what, quoted, .. } => {
-                    format!("Reported {name} {what:?} {}", quoted[7])
                 }
                 DatagramsIndication::Ended { why, .. } => format!("Ended {name} {why:?}"),
                 other => format!("{other:?}"),
