@@ -46,6 +46,8 @@
 //! assert_eq!(arrival, Instant::START + Duration::from_millis(100 + 5));
 //! ```
 //!
+//! A [`LoneStack`] has no world: a test says each word to it.
+//!
 //! The simulated services are adversaries, not conveniences: octets arrive in any portions, answers
 //! in any order that the contract allows, credits are small, and a protocol that breaks the
 //! contract above them is stopped with a message.
@@ -90,6 +92,7 @@ mod hosts;
 mod lanes;
 mod ledger;
 mod link;
+mod lone;
 mod nat;
 mod network;
 mod packets;
@@ -120,10 +123,11 @@ pub use link::{
     Link, LinkDescription, LinkFlaw, LinkPacket, LinkStep, Loss, NamedProfile, OctetCount, Outages,
     Passes, Policer, Profile, Queue, Reorder, StepLength, SteppedDelay, Time,
 };
+pub use lone::{LoneStack, Said};
 pub use network::{Association, Fault, Network, Traffic, Which};
 pub use pipe::{PipeEnd, pipe};
 pub use seeds::seeds;
-pub use segments::{Segment, SegmentWord, Segments};
+pub use segments::{Segment, SegmentWord, Segments, octets_of};
 pub use shrink::shrink;
 pub use station::StationId;
 pub use streams::{CLOSE_TIMEOUT, Habits, Held, Pace, SimulatedStreams};

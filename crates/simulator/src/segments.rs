@@ -181,7 +181,7 @@ impl<M: Message> LinkPacket for Segment<M> {
 ///
 /// # Panics
 /// If a part of it is still in a file: no simulated service promises to read that.
-pub(crate) fn octets_of<M: Message>(message: &M) -> Vec<u8> {
+pub fn octets_of<M: Message>(message: &M) -> Vec<u8> {
     let mut octets = Vec::with_capacity(message.len());
     for leaf in message.leaves() {
         match leaf {

@@ -3,14 +3,14 @@
 use stackwright_contract::services::{
     Batch, Credit, DatagramsIndication, DatagramsRequest, Ended, FramesIndication, FramesRequest,
 };
-use stackwright_contract::{
-    Address, Context, Handle, IndicationOf, Outlet, Participant, PathLimits, Protocol, RequestOf,
-};
+use stackwright_contract::{Address, Handle, Participant, PathLimits, Protocol as _};
 use stackwright_ethernet::{Config, EthernetDatagrams};
+use stackwright_simulator::{LoneStack, octets_of};
 use stackwright_wire::{BufferTree, Message};
 
 type M = BufferTree;
 type Stack = EthernetDatagrams<M>;
+type Scene = LoneStack<Stack>;
 
 const OWN: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const PEER: [u8; 6] = [2, 0, 0, 0, 0, 2];
@@ -26,156 +26,93 @@ fn station(address: [u8; 6], kind: u16) -> Participant {
     Address::Hardware { address, kind }.into()
 }
 
-fn octets(message: &M) -> Vec<u8> {
-    let mut octets = Vec::new();
-    message.append_to(&mut octets);
-    octets
-}
-
 fn frame(to: [u8; 6], from: [u8; 6], rest: &[u8]) -> Vec<u8> {
     [&to[..], &from, rest].concat()
 }
 
-#[derive(Default)]
-struct Words {
-    up: Vec<DatagramsIndication<M>>,
-    down: Vec<FramesRequest<M>>,
+/// The port is up, takes 1514 octets, and has credit for everything.
+fn up(lan: Option<u16>) -> Scene {
+    let mut scene = down(lan);
+    scene.up(PathLimits::of_longest(1514), CREDIT);
+    assert!(matches!(scene.said.down[..], [FramesRequest::Credit { .. }]));
+    scene.said.down.clear();
+    scene
 }
 
-impl Outlet<Stack> for Words {
-    fn indicate(&mut self, indication: IndicationOf<Stack>) {
-        self.up.push(indication);
-    }
+fn down(lan: Option<u16>) -> Scene {
+    Scene::new(Stack::new(Config { address: OWN, lan }, 1), 1)
+}
 
-    fn request(&mut self, request: RequestOf<Stack>) {
-        self.down.push(request);
+fn listen(scene: &mut Scene, names: u32) {
+    scene.ask(DatagramsRequest::Listen { listener: LISTENER, local: station([0; 6], IPV4) });
+    for association in (1..=names).map(name) {
+        let listener = LISTENER;
+        scene.ask(DatagramsRequest::Await { listener, association, credit: CREDIT });
     }
 }
 
-struct Scene {
-    stack: Stack,
-    cx: Context,
-    words: Words,
+fn open(scene: &mut Scene, index: u32, remote: Participant) {
+    let (association, credit) = (name(index), CREDIT);
+    scene.ask(DatagramsRequest::Open { association, remote, local: None, credit });
 }
 
-impl Scene {
-    fn down(lan: Option<u16>) -> Self {
-        let stack = Stack::new(Config { address: OWN, lan }, 1);
-        Scene { stack, cx: Context::new(1), words: Words::default() }
-    }
-
-    /// The port is up, takes 1514 octets, and has credit for everything.
-    fn up(lan: Option<u16>) -> Self {
-        let mut scene = Scene::down(lan);
-        scene.tell(FramesIndication::State { port: 0, up: true });
-        scene.tell(FramesIndication::Changed { port: 0, path: PathLimits::of_longest(1514) });
-        scene.tell(FramesIndication::Credit { port: 0, credit: CREDIT });
-        assert!(matches!(scene.words.down[..], [FramesRequest::Credit { .. }]));
-        scene.words.down.clear();
-        scene
-    }
-
-    fn tell(&mut self, indication: FramesIndication<M>) {
-        self.stack.handle_indication(&self.cx, indication, &mut self.words);
-    }
-
-    fn ask(&mut self, request: DatagramsRequest<M>) {
-        self.stack.handle_request(&self.cx, request, &mut self.words);
-    }
-
-    fn arrives(&mut self, octets: &[u8]) {
-        let batch = M::with_headroom(0, octets).into();
-        self.tell(FramesIndication::Delivered { port: 0, batch });
-    }
-
-    fn listen(&mut self, names: u32) {
-        self.ask(DatagramsRequest::Listen { listener: LISTENER, local: station([0; 6], IPV4) });
-        for association in (1..=names).map(name) {
-            let listener = LISTENER;
-            self.ask(DatagramsRequest::Await { listener, association, credit: CREDIT });
+/// Returns what was delivered above since the last call: its name, size and octets.
+fn delivered(scene: &mut Scene) -> Vec<(u32, usize, Vec<u8>)> {
+    scene.told(|word| match word {
+        DatagramsIndication::Delivered { association, batch, .. } => {
+            Some((association.index, batch.longest(), octets_of(batch.as_octets())))
         }
-    }
+        _ => None,
+    })
+}
 
-    fn open(&mut self, index: u32, remote: Participant) {
-        let (association, credit) = (name(index), CREDIT);
-        self.ask(DatagramsRequest::Open { association, remote, local: None, credit });
-    }
+fn ended(scene: &mut Scene) -> Vec<(u32, Ended)> {
+    scene.told(|word| match word {
+        DatagramsIndication::Ended { name, why } => Some((name.index, why)),
+        _ => None,
+    })
+}
 
-    fn send(&mut self, index: u32, batch: Batch<M>) {
-        let properties = Default::default();
-        self.ask(DatagramsRequest::Send { association: name(index), batch, properties });
-    }
-
-    /// Returns what was delivered above since the last call: its name, size and octets.
-    fn delivered(&mut self) -> Vec<(u32, usize, Vec<u8>)> {
-        let delivered = |word| match word {
-            DatagramsIndication::Delivered { association, batch, .. } => {
-                Some((association.index, batch.longest(), octets(batch.as_octets())))
-            }
-            _ => None,
-        };
-        self.words.up.drain(..).filter_map(delivered).collect()
-    }
-
-    /// Returns the frames that were sent since the last call, message by message.
-    fn sent(&mut self) -> Vec<Vec<u8>> {
-        let sent = |word| match word {
-            FramesRequest::Send { batch, .. } => Some(batch),
-            FramesRequest::Credit { .. } => None,
-        };
-        let batches = self.words.down.drain(..).filter_map(sent);
-        batches.flat_map(|batch| batch.into_iter().map(|frame| octets(&frame))).collect()
-    }
-
-    fn ended(&mut self) -> Vec<(u32, Ended)> {
-        let ended = |word| match word {
-            DatagramsIndication::Ended { name, why } => Some((name.index, why)),
-            _ => None,
-        };
-        self.words.up.drain(..).filter_map(ended).collect()
-    }
-
-    /// Returns the credit that came back to an association since the last call.
-    fn returned(&mut self) -> usize {
-        let credit = |word| match word {
-            DatagramsIndication::Credit { credit, .. } => Some(credit.messages),
-            _ => None,
-        };
-        self.words.up.drain(..).filter_map(credit).sum()
-    }
+/// Returns the credit that came back to an association since the last call.
+fn returned(scene: &mut Scene) -> usize {
+    let credit = |word| match word {
+        DatagramsIndication::Credit { credit, .. } => Some(credit.messages),
+        _ => None,
+    };
+    scene.told(credit).iter().sum()
 }
 
 #[test]
 fn stations_arrive_as_long_as_names_wait_and_come_back_on_their_own() {
-    let mut scene = Scene::up(None);
-    scene.listen(1);
+    let mut scene = up(None);
+    listen(&mut scene, 1);
     scene.arrives(&frame(OWN, PEER, &[8, 0, 1, 2]));
-    assert!(scene.words.up.iter().any(|word| matches!(word,
+    assert!(scene.said.up.iter().any(|word| matches!(word,
         DatagramsIndication::Opened { remote, path: PathLimits { longest: 1500, .. }, .. }
             if *remote == station(PEER, IPV4))));
     let other = [2, 0, 0, 0, 0, 3];
     scene.arrives(&frame([0xff; 6], other, &[8, 0, 9]));
     scene.arrives(&frame([0xff; 6], PEER, &[8, 0, 3]));
-    assert_eq!(scene.delivered(), [(1, 2, vec![1, 2]), (1, 1, vec![3])]);
+    assert_eq!(delivered(&mut scene), [(1, 2, vec![1, 2]), (1, 1, vec![3])]);
     assert_eq!(scene.cx.dropped_count(), 1, "nobody awaits the other");
 
-    scene.send(1, M::with_headroom(0, b"hello").into());
+    scene.send(name(1), M::with_headroom(0, b"hello"));
     assert_eq!(scene.sent(), [frame(PEER, OWN, b"\x08\0hello")]);
-    assert_eq!(scene.returned(), 1);
+    assert_eq!(returned(&mut scene), 1);
 
     // A name that ends makes room for another station, and for its own.
     scene.ask(DatagramsRequest::Close { name: name(1) });
-    assert_eq!(scene.ended(), [(1, Ended::Finished)]);
+    assert_eq!(ended(&mut scene), [(1, Ended::Finished)]);
     let (listener, association, credit) = (LISTENER, name(2), CREDIT);
     scene.ask(DatagramsRequest::Await { listener, association, credit });
     scene.arrives(&frame(OWN, other, &[8, 0, 5]));
-    assert_eq!(scene.delivered(), [(2, 1, vec![5])]);
+    assert_eq!(delivered(&mut scene), [(2, 1, vec![5])]);
 }
 
 #[test]
 fn frames_for_others_and_malformed_ones_are_dropped() {
-    let mut scene = Scene::up(None);
-    scene.listen(4);
+    let mut scene = up(None);
+    listen(&mut scene, 4);
     let bad: [&[u8]; 7] = [
         &frame([2, 0, 0, 0, 0, 9], PEER, &[8, 0, 1]), // for another
         &frame(OWN, OWN, &[8, 0, 1]),                 // our own
@@ -188,33 +125,33 @@ fn frames_for_others_and_malformed_ones_are_dropped() {
     for frame in bad {
         scene.arrives(frame);
     }
-    assert_eq!((scene.cx.dropped_count(), scene.delivered()), (7, vec![]));
+    assert_eq!((scene.cx.dropped_count(), delivered(&mut scene)), (7, vec![]));
     // LAN 0 is a priority alone; groups are received.
     scene.arrives(&frame([0x33, 0x33, 0, 0, 0, 1], PEER, &[0x81, 0, 0xe0, 0, 8, 0, 1]));
-    assert_eq!(scene.delivered(), [(1, 1, vec![1])]);
+    assert_eq!(delivered(&mut scene), [(1, 1, vec![1])]);
     // Every frame's credit came back to the device.
-    assert_eq!(scene.words.down.len(), 8);
+    assert_eq!(scene.said.down.len(), 8);
 }
 
 #[test]
 fn a_virtual_lan_has_its_tag_on_every_frame() {
-    let mut scene = Scene::up(Some(7));
-    scene.listen(4);
+    let mut scene = up(Some(7));
+    listen(&mut scene, 4);
     scene.arrives(&frame(OWN, PEER, &[8, 0, 1]));
     scene.arrives(&frame(OWN, PEER, &[0x81, 0, 0, 8, 8, 0, 1]));
     assert_eq!(scene.cx.dropped_count(), 2);
     scene.arrives(&frame(OWN, PEER, &[0x81, 0, 0x60, 7, 8, 0, 1]));
-    assert_eq!(scene.delivered(), [(1, 1, vec![1])]);
-    scene.send(1, M::with_headroom(32, b"x").into());
+    assert_eq!(delivered(&mut scene), [(1, 1, vec![1])]);
+    scene.send(name(1), M::with_headroom(32, b"x"));
     assert_eq!(scene.sent(), [frame(PEER, OWN, &[0x81, 0, 0, 7, 8, 0, b'x'])]);
-    scene.send(1, M::with_headroom(0, &[0; 1497]).into());
+    scene.send(name(1), M::with_headroom(0, &[0; 1497]));
     assert_eq!((scene.sent().len(), scene.cx.dropped_count()), (0, 3), "1514 less 18 is 1496");
 }
 
 #[test]
 fn batches_keep_their_form_where_their_frames_have_one_header() {
-    let mut scene = Scene::up(None);
-    scene.listen(2);
+    let mut scene = up(None);
+    listen(&mut scene, 2);
     let other = [2, 0, 0, 0, 0, 3];
     let frames = |stations: [[u8; 6]; 3]| {
         let frames = stations.map(|from| frame(OWN, from, &[8, 0, 1, 2]));
@@ -222,54 +159,54 @@ fn batches_keep_their_form_where_their_frames_have_one_header() {
     };
     scene.tell(FramesIndication::Delivered { port: 0, batch: frames([PEER; 3]) });
     let together: Vec<u8> =
-        scene.delivered().into_iter().flat_map(|(_, _, octets)| octets).collect();
+        delivered(&mut scene).into_iter().flat_map(|(_, _, octets)| octets).collect();
     assert_eq!(together, [1, 2, 1, 2, 1, 2]);
     scene.tell(FramesIndication::Delivered { port: 0, batch: frames([PEER, other, PEER]) });
-    let apart: Vec<u32> = scene.delivered().iter().map(|(name, _, _)| *name).collect();
+    let apart: Vec<u32> = delivered(&mut scene).iter().map(|(name, _, _)| *name).collect();
     assert_eq!(apart, [1, 2, 1]);
 
-    scene.send(1, Batch::new(M::with_headroom(0, &[1, 2, 3, 4, 5]), 2));
+    scene.send(name(1), Batch::new(M::with_headroom(0, &[1, 2, 3, 4, 5]), 2));
     let expected = [&[1, 2][..], &[3, 4], &[5]];
     assert_eq!(scene.sent(), expected.map(|part| frame(PEER, OWN, &[&[8, 0], part].concat())));
-    assert_eq!(scene.returned(), 3);
+    assert_eq!(returned(&mut scene), 3);
 }
 
 #[test]
 fn what_the_port_has_no_credit_for_waits_and_its_credit_with_it() {
-    let mut scene = Scene::down(None);
-    scene.open(1, station(PEER, IPV4));
-    scene.open(2, station(PEER, IPV4));
-    assert_eq!(scene.ended(), [(2, Ended::Unavailable)], "one name a station; the first waits");
+    let mut scene = down(None);
+    open(&mut scene, 1, station(PEER, IPV4));
+    open(&mut scene, 2, station(PEER, IPV4));
+    assert_eq!(ended(&mut scene), [(2, Ended::Unavailable)], "one name a station; the first waits");
     scene.tell(FramesIndication::State { port: 0, up: true });
     scene.tell(FramesIndication::Changed { port: 0, path: PathLimits::of_longest(64) });
     let credit = Credit { octets: 32, messages: 2 };
     scene.tell(FramesIndication::Credit { port: 0, credit });
-    assert!(matches!(scene.words.up.pop(), Some(DatagramsIndication::Opened { path, .. })
+    assert!(matches!(scene.said.up.pop(), Some(DatagramsIndication::Opened { path, .. })
         if path.longest == 50));
-    scene.send(1, Batch::new(M::with_headroom(0, &[1, 2, 3, 4, 5, 6]), 2));
-    assert_eq!((scene.sent().len(), scene.returned()), (2, 2));
+    scene.send(name(1), Batch::new(M::with_headroom(0, &[1, 2, 3, 4, 5, 6]), 2));
+    assert_eq!((scene.sent().len(), returned(&mut scene)), (2, 2));
     assert!(!scene.stack.may_exit());
     scene.tell(FramesIndication::Credit { port: 0, credit });
-    assert_eq!((scene.sent().len(), scene.returned()), (1, 1));
+    assert_eq!((scene.sent().len(), returned(&mut scene)), (1, 1));
     assert!(scene.stack.may_exit());
 
     // What waits when the port goes down is lost; the name lives on.
-    scene.send(1, Batch::new(M::with_headroom(0, &[1, 2, 3, 4, 5, 6]), 2));
-    assert_eq!((scene.sent().len(), scene.returned()), (1, 1));
+    scene.send(name(1), Batch::new(M::with_headroom(0, &[1, 2, 3, 4, 5, 6]), 2));
+    assert_eq!((scene.sent().len(), returned(&mut scene)), (1, 1));
     scene.tell(FramesIndication::State { port: 0, up: false });
-    assert_eq!(scene.returned(), 2);
-    scene.send(1, M::with_headroom(0, &[1]).into());
-    assert_eq!((scene.sent().len(), scene.returned()), (0, 1));
+    assert_eq!(returned(&mut scene), 2);
+    scene.send(name(1), M::with_headroom(0, &[1]));
+    assert_eq!((scene.sent().len(), returned(&mut scene)), (0, 1));
     scene.tell(FramesIndication::State { port: 0, up: true });
     scene.tell(FramesIndication::Credit { port: 0, credit });
-    scene.send(1, M::with_headroom(0, &[1]).into());
+    scene.send(name(1), M::with_headroom(0, &[1]));
     assert_eq!(scene.sent().len(), 1);
 }
 
 #[test]
 fn no_frames_panic_it_and_no_senders_grow_it() {
-    let mut scene = Scene::up(None);
-    scene.listen(8);
+    let mut scene = up(None);
+    listen(&mut scene, 8);
     let mut random = fastrand::Rng::with_seed(7);
     let mut arrived = 0;
     for _ in 0..100_000 {
@@ -283,8 +220,8 @@ fn no_frames_panic_it_and_no_senders_grow_it() {
         scene.arrives(&octets);
         let opened =
             |word: &DatagramsIndication<M>| matches!(word, DatagramsIndication::Opened { .. });
-        arrived += scene.words.up.drain(..).filter(opened).count();
-        scene.words.down.clear();
+        arrived += scene.said.up.drain(..).filter(opened).count();
+        scene.said.down.clear();
     }
     assert_eq!(arrived, 8);
 }
@@ -308,9 +245,9 @@ fn a_file_may_leave_the_address_out_and_must_not_name_a_group() {
     }
     let local = |text, seed| {
         let stack = (stackwright_ethernet::described::<M>().make)(&Table(text), seed).ok()?;
-        let mut scene = Scene { stack, cx: Context::new(1), words: Words::default() };
-        scene.listen(0);
-        match scene.words.up.pop() {
+        let mut scene = Scene::new(stack, 1);
+        listen(&mut scene, 0);
+        match scene.said.up.pop() {
             Some(DatagramsIndication::Listening { local, .. }) => Some(local),
             other => panic!("{other:?}"),
         }

@@ -1,89 +1,38 @@
 //! A host on a device without link addresses, down to its frames.
 
-use std::collections::VecDeque;
-
 use stackwright_compose::Over;
 use stackwright_contract::services::{
-    Batch, Credit, DatagramsIndication, DatagramsRequest, FramesIndication, FramesRequest,
-    MessageProperties,
+    Credit, DatagramsIndication, DatagramsRequest, FramesIndication, FramesRequest,
 };
-use stackwright_contract::{
-    Context, Handle, IndicationOf, Outlet, PathLimits, Protocol as _, RequestOf,
-};
+use stackwright_contract::{Handle, PathLimits};
 use stackwright_ip::{Config, Ip, Point};
+use stackwright_simulator::LoneStack;
 use stackwright_wire::Message as _;
 
 use crate::hosts::{AMPLE, M, at, ip};
 
 type Stack = Over<Ip<M>, Point<M>>;
 
-#[derive(Default)]
-struct Words {
-    frames: VecDeque<Batch<M>>,
-    up: Credit,
-    told: Vec<DatagramsIndication<M>>,
+/// A host of both versions, with an association to a peer.
+type End = LoneStack<Stack>;
+
+fn end(own: &str, own6: &str) -> End {
+    let mut config = Config::host(ip(own), 24);
+    config.interfaces[0].addresses.push((ip(own6), 64));
+    End::new(Over::new(Ip::new(config), Point::default()), 1)
 }
 
-impl Outlet<Stack> for Words {
-    fn indicate(&mut self, indication: IndicationOf<Stack>) {
-        self.told.push(indication);
-    }
-
-    fn request(&mut self, request: RequestOf<Stack>) {
-        match request {
-            FramesRequest::Send { batch, .. } => self.frames.push_back(batch),
-            FramesRequest::Credit { credit } => self.up += credit,
-        }
-    }
+fn up(end: &mut End, credit: Credit) {
+    end.up(PathLimits::of_longest(1400), credit);
 }
 
-struct End {
-    stack: Stack,
-    cx: Context,
-    words: Words,
+fn send(end: &mut End, octets: &[u8]) {
+    end.send(NAME, M::with_headroom(32, octets));
 }
 
-impl End {
-    fn new(own: &str, peer: &str) -> Self {
-        let mut config = Config::host(ip(own), 24);
-        config.interfaces[0].addresses.push((ip(peer), 64));
-        let stack = Over::new(Ip::new(config), Point::default());
-        let mut end = End { stack, cx: Context::new(1), words: Words::default() };
-        end.flush();
-        end
-    }
-
-    fn flush(&mut self) {
-        while self.stack.wants_flush() {
-            self.stack.flush(&self.cx, &mut self.words);
-        }
-    }
-
-    fn tell(&mut self, indication: FramesIndication<M>) {
-        self.stack.handle_indication(&self.cx, indication, &mut self.words);
-        self.flush();
-    }
-
-    fn ask(&mut self, request: DatagramsRequest<M>) {
-        self.stack.handle_request(&self.cx, request, &mut self.words);
-        self.flush();
-    }
-
-    fn up(&mut self, credit: Credit) {
-        self.tell(FramesIndication::State { port: 0, up: true });
-        self.tell(FramesIndication::Changed { port: 0, path: PathLimits::of_longest(1400) });
-        self.tell(FramesIndication::Credit { port: 0, credit });
-    }
-
-    fn send(&mut self, association: Handle, octets: &[u8]) {
-        let batch = M::with_headroom(32, octets).into();
-        let properties = MessageProperties::default();
-        self.ask(DatagramsRequest::Send { association, batch, properties });
-    }
-
-    fn said(&mut self) -> Vec<String> {
-        let told = self.words.told.drain(..);
-        told.map(|told| match told {
+fn said(end: &mut End) -> Vec<String> {
+    end.told(|told| {
+        Some(match told {
             DatagramsIndication::Opened { path, credit, .. } => {
                 format!("opened {} {}", path.longest, credit.messages)
             }
@@ -92,35 +41,34 @@ impl End {
             DatagramsIndication::Changed { path, .. } => format!("changed {}", path.longest),
             other => format!("{other:?}"),
         })
-        .collect()
-    }
+    })
 }
 
 const NAME: Handle = Handle { index: 0, generation: 0 };
 
 #[test]
 fn a_host_begins_when_its_device_is_up_and_again() {
-    let mut end = End::new("10.0.0.1", "2001:db8::1");
+    let mut end = end("10.0.0.1", "2001:db8::1");
     let (association, local) = (NAME, None);
     let remote = at("10.0.0.2", 17);
     end.ask(DatagramsRequest::Open { association, remote, local, credit: AMPLE });
-    assert_eq!(end.said(), [""; 0]);
-    end.up(Credit { octets: 2000, messages: 2 });
-    assert_eq!(end.said(), ["opened 1380 1024"]);
+    assert_eq!(said(&mut end), [""; 0]);
+    up(&mut end, Credit { octets: 2000, messages: 2 });
+    assert_eq!(said(&mut end), ["opened 1380 1024"]);
     for _ in 0..4 {
-        end.send(NAME, &[1; 500]);
+        send(&mut end, &[1; 500]);
     }
-    assert_eq!(end.words.frames.len(), 2, "the others wait");
+    assert_eq!(end.sent().len(), 2, "the others wait");
     end.tell(FramesIndication::Credit { port: 0, credit: Credit { octets: 600, messages: 9 } });
-    assert_eq!(end.words.frames.len(), 4);
+    assert_eq!(end.sent().len(), 2);
     end.tell(FramesIndication::Changed { port: 0, path: PathLimits::of_longest(1300) });
-    assert_eq!(end.said(), ["changed 1280"]);
+    assert_eq!(said(&mut end), ["changed 1280"]);
     end.tell(FramesIndication::State { port: 0, up: false });
-    end.send(NAME, &[1; 500]);
-    assert_eq!((end.words.frames.len(), end.cx.dropped_count()), (4, 1));
-    end.up(Credit { octets: 2000, messages: 2 });
-    end.send(NAME, &[1; 500]);
-    assert_eq!((end.words.frames.len(), end.cx.dropped_count()), (5, 1));
+    send(&mut end, &[1; 500]);
+    assert_eq!((end.sent().len(), end.cx.dropped_count()), (0, 1));
+    up(&mut end, Credit { octets: 2000, messages: 2 });
+    send(&mut end, &[1; 500]);
+    assert_eq!((end.sent().len(), end.cx.dropped_count()), (1, 1));
 }
 
 /// Credit adds up in both directions, over both layers: after as many exchanges as one likes,
@@ -129,11 +77,13 @@ fn a_host_begins_when_its_device_is_up_and_again() {
 fn credit_never_leaks() {
     let [mut one, mut other] =
         [("10.0.0.1", "2001:db8::1"), ("10.0.0.2", "2001:db8::2")].map(|(own, peer)| {
-            let mut end = End::new(own, peer);
-            end.up(Credit { octets: 10_000, messages: 8 });
+            let mut end = end(own, peer);
+            up(&mut end, Credit { octets: 10_000, messages: 8 });
+            assert!(matches!(end.said.down[..], [FramesRequest::Credit { credit: Credit::ROOM }]));
+            end.said.down.clear();
             end
         });
-    let mut above = [Credit { octets: 1 << 20, messages: 1024 }; 2];
+    let (mut above, mut below) = ([Credit::ROOM; 2], [Credit::ROOM; 2]);
     let open =
         |remote| DatagramsRequest::Open { association: NAME, remote, local: None, credit: AMPLE };
     one.ask(open(at("10.0.0.2", 17)));
@@ -147,40 +97,44 @@ fn credit_never_leaks() {
                 let cost = Credit { octets, messages: 1 };
                 if above[place].covers(cost) {
                     above[place] -= cost;
-                    end.send(NAME, &vec![7; octets]);
+                    send(end, &vec![7; octets]);
                     sent += 1;
                 }
             }
         }
         for turn in 0..2 {
-            let (from, to, place) =
-                if turn == 0 { (&mut one, &mut other, 0) } else { (&mut other, &mut one, 1) };
-            while let Some(batch) = from.words.frames.pop_front() {
-                let credit = batch.cost();
-                to.words.up -= credit;
-                to.tell(FramesIndication::Delivered { port: 0, batch });
-                from.tell(FramesIndication::Credit { port: 0, credit });
+            let (from, to) =
+                if turn == 0 { (&mut one, &mut other) } else { (&mut other, &mut one) };
+            while let Some(word) = from.said.down.pop() {
+                match word {
+                    FramesRequest::Credit { credit } => below[turn] += credit,
+                    FramesRequest::Send { batch, .. } => {
+                        let credit = batch.cost();
+                        below[1 - turn] -= credit;
+                        to.tell(FramesIndication::Delivered { port: 0, batch });
+                        from.tell(FramesIndication::Credit { port: 0, credit });
+                    }
+                }
             }
-            for told in std::mem::take(&mut from.words.told) {
+            for told in std::mem::take(&mut from.said.up) {
                 match told {
-                    DatagramsIndication::Credit { credit, .. } => above[place] += credit,
+                    DatagramsIndication::Credit { credit, .. } => above[turn] += credit,
                     DatagramsIndication::Delivered { batch, .. } => {
                         came += batch.count();
                         let (association, credit) = (NAME, batch.cost());
-                        let credit = DatagramsRequest::Credit { association, credit };
-                        from.stack.handle_request(&from.cx, credit, &mut from.words);
+                        from.ask(DatagramsRequest::Credit { association, credit });
                     }
                     _ => {}
                 }
             }
         }
     }
-    for told in one.words.told.iter().chain(&other.words.told) {
+    for told in one.said.up.iter().chain(&other.said.up) {
         came += usize::from(matches!(told, DatagramsIndication::Delivered { .. }));
     }
     assert!(sent > 20_000, "{sent}");
     assert_eq!((came, one.cx.dropped_count(), other.cx.dropped_count()), (sent, 0, 0));
-    for credit in [above[0], above[1], one.words.up, other.words.up] {
+    for credit in above.into_iter().chain(below) {
         assert!(credit.messages > 512 && credit.octets > 1 << 19, "{credit:?}");
     }
 }

@@ -195,7 +195,7 @@ fn a_batch_leaves_as_one_and_what_the_link_does_not_take_comes_back() {
     let mut host = Host::settled();
     let next = host.open(PEER4);
     let three = [packet4(1), packet4(2), packet4(3)].concat();
-    host.send_batch(next, Batch::new(M::with_headroom(64, &three), 20));
+    (*host).send(next, Batch::new(M::with_headroom(64, &three), 20));
     host.arrives(&reply(PEER));
     host.told();
     assert_eq!(host.sent()[1..], [1, 2, 3].map(|number| ip(PEER, number)));

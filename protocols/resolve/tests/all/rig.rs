@@ -1,17 +1,14 @@
 //! A host whose link and whose IP are the test, and the packets of both protocols.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::{Deref, DerefMut};
 
 use stackwright_compose::Over;
-use stackwright_contract::services::{
-    Batch, Credit, DatagramsIndication, DatagramsRequest, FramesIndication, FramesRequest,
-};
-use stackwright_contract::{
-    Address, Context, Duration, Handle, IndicationOf, Outlet, Participant, PathLimits, Protocol,
-    RequestOf,
-};
+use stackwright_contract::services::{Credit, DatagramsIndication, DatagramsRequest};
+use stackwright_contract::{Address, Handle, Participant, PathLimits};
 use stackwright_ethernet::{self as ethernet, EthernetDatagrams};
 use stackwright_resolve::{Config, Resolve};
+use stackwright_simulator::{LoneStack, octets_of};
 use stackwright_wire::check::Internet;
 use stackwright_wire::internet::pseudo_header;
 use stackwright_wire::{BufferTree, Message};
@@ -34,27 +31,21 @@ pub(crate) const PEER_GROUP: [u8; 6] = [0x33, 0x33, 0xff, 0x44, 0x55, 0x66];
 pub(crate) const ALL_NODES: [u8; 6] = [0x33, 0x33, 0, 0, 0, 1];
 const CREDIT: Credit = Credit { octets: 1 << 30, messages: 1 << 30 };
 
-#[derive(Default)]
-struct Words {
-    up: Vec<DatagramsIndication<M>>,
-    down: Vec<FramesRequest<M>>,
-}
+/// A host, and how many names it was given.
+pub(crate) struct Host(LoneStack<Stack>, u32);
 
-impl Outlet<Stack> for Words {
-    fn indicate(&mut self, indication: IndicationOf<Stack>) {
-        self.up.push(indication);
-    }
+impl Deref for Host {
+    type Target = LoneStack<Stack>;
 
-    fn request(&mut self, request: RequestOf<Stack>) {
-        self.down.push(request);
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
 
-pub(crate) struct Host {
-    pub(crate) stack: Stack,
-    pub(crate) cx: Context,
-    words: Words,
-    names: u32,
+impl DerefMut for Host {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
 }
 
 pub(crate) fn quiet() -> Config {
@@ -65,23 +56,13 @@ fn participant(host: IpAddr) -> Participant {
     Address::InternetProtocol { host, protocol: 0 }.into()
 }
 
-pub(crate) fn octets(message: &M) -> Vec<u8> {
-    let mut octets = Vec::new();
-    message.append_to(&mut octets);
-    octets
-}
-
 impl Host {
     /// A host whose link is up.
     pub(crate) fn new(address: [u8; 6], config: Config) -> Self {
         let ethernet = EthernetDatagrams::new(ethernet::Config { address, lan: None }, 1);
         let stack = Stack::new(Resolve::new(config, 2), ethernet);
-        let cx = Context::new(address[5].into());
-        let mut host = Host { stack, cx, words: Words::default(), names: 0 };
-        let path = PathLimits { checks: true, ..PathLimits::of_longest(1514) };
-        host.tell(FramesIndication::State { port: 0, up: true });
-        host.tell(FramesIndication::Changed { port: 0, path });
-        host.tell(FramesIndication::Credit { port: 0, credit: CREDIT });
+        let mut host = Host(LoneStack::new(stack, address[5].into()), 0);
+        host.up(PathLimits { checks: true, ..PathLimits::of_longest(1514) }, CREDIT);
         host
     }
 
@@ -95,17 +76,9 @@ impl Host {
         host
     }
 
-    pub(crate) fn tell(&mut self, indication: FramesIndication<M>) {
-        self.stack.handle_indication(&self.cx, indication, &mut self.words);
-    }
-
-    pub(crate) fn ask(&mut self, request: DatagramsRequest<M>) {
-        self.stack.handle_request(&self.cx, request, &mut self.words);
-    }
-
     pub(crate) fn name(&mut self) -> Handle {
-        self.names += 1;
-        Handle { index: self.names, generation: 0 }
+        self.1 += 1;
+        Handle { index: self.1, generation: 0 }
     }
 
     /// Listens for an own address, and awaits its link.
@@ -125,44 +98,14 @@ impl Host {
     }
 
     pub(crate) fn send(&mut self, association: Handle, packet: &[u8]) {
-        self.send_batch(association, M::with_headroom(64, packet).into());
-    }
-
-    pub(crate) fn send_batch(&mut self, association: Handle, batch: Batch<M>) {
-        let properties = Default::default();
-        self.ask(DatagramsRequest::Send { association, batch, properties });
-    }
-
-    pub(crate) fn arrives(&mut self, frame: &[u8]) {
-        let batch = M::with_headroom(0, frame).into();
-        self.tell(FramesIndication::Delivered { port: 0, batch });
-    }
-
-    /// Lets time pass, with every deadline on the way.
-    pub(crate) fn wait(&mut self, milliseconds: u64) {
-        let until = self.cx.now() + Duration::from_millis(milliseconds);
-        while let Some(at) = self.stack.next_deadline().filter(|at| *at <= until) {
-            self.cx.set_now(at);
-            self.stack.handle_timeout(&self.cx, &mut self.words);
-        }
-        self.cx.set_now(until);
-    }
-
-    /// Returns the frames that were sent since the last call.
-    pub(crate) fn sent(&mut self) -> Vec<Vec<u8>> {
-        let sent = |word| match word {
-            FramesRequest::Send { batch, .. } => Some(batch),
-            FramesRequest::Credit { .. } => None,
-        };
-        let batches = self.words.down.drain(..).filter_map(sent);
-        batches.flat_map(|batch| batch.into_iter().map(|frame| octets(&frame))).collect()
+        self.0.send(association, M::with_headroom(64, packet));
     }
 
     /// Returns what was told above since the last call: the word, its name and what matters.
     pub(crate) fn told(&mut self) -> Vec<String> {
-        let told = |word: DatagramsIndication<M>| {
+        self.0.told(|word| {
             let name = word.name().index;
-            match word {
+            Some(match word {
                 DatagramsIndication::Listening { .. } => format!("Listening {name}"),
                 DatagramsIndication::Opened { remote, path, .. } => {
                     format!("Opened {name} to {remote}, {} {}", path.longest, path.checks)
@@ -171,19 +114,18 @@ impl Host {
                     format!("Changed {name} {}", path.longest)
                 }
                 DatagramsIndication::Delivered { batch, properties, .. } if properties.returned => {
-                    format!("Returned {name} {:?}", octets(batch.as_octets()))
+                    format!("Returned {name} {:?}", octets_of(batch.as_octets()))
                 }
                 DatagramsIndication::Delivered { batch, .. } => {
-                    format!("Delivered {name} {:?}", octets(batch.as_octets()))
+                    format!("Delivered {name} {:?}", octets_of(batch.as_octets()))
                 }
                 DatagramsIndication::Credit { credit, .. } => {
                     format!("Credit {name} {}", credit.messages)
                 }
                 DatagramsIndication::Ended { why, .. } => format!("Ended {name} {why:?}"),
                 other => format!("{other:?}"),
-            }
-        };
-        self.words.up.drain(..).map(told).collect()
+            })
+        })
     }
 
     /// Returns the numbers of neighbours and of names below.

@@ -47,7 +47,7 @@ fn they_reach_each_other_with_both_versions() {
         // It is believed no longer than five seconds, and confirmed by one question.
         assert_eq!(run(&mut hosts, 60_000), 2);
         let batch = Batch::new(M::with_headroom(64, &packet.repeat(3)), packet.len());
-        hosts[0].send_batch(there, batch);
+        (*hosts[0]).send(there, batch);
         assert_eq!(run(&mut hosts, 10), 3, "it is used, and asked after its time");
         assert_eq!(run(&mut hosts, 10_000), 2);
     }
