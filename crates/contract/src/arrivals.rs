@@ -6,6 +6,7 @@
 //! | `Listen` | [`listen`](Arrivals::listen) | the same, and is given the name |
 //! | `Await` | [`expect`](Arrivals::expect) | the same |
 //! | `Open` | [`open`](Arrivals::open) | the same |
+//! | all else but `Send` | [`answer`](Arrivals::answer) | |
 //! | an arrival, `Opened` | [`arrive`](Arrivals::arrive), then `open` | [`arrived`](Arrivals::arrived) |
 //! | the last word, `Ended` | [`end`](Arrivals::end) | [`forget`](Arrivals::forget) |
 //!
@@ -15,7 +16,7 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use crate::services::{AssociationIndication, Credit, Ended, Transfer};
+use crate::services::{AssociationIndication, AssociationRequest, Credit, Ended, Transfer};
 use crate::{Handle, Mirror, Names};
 
 /// The names of a service with listeners. A listener stands for an `L`, an open name for an `A`.
@@ -192,6 +193,36 @@ impl<L, A> Arrivals<L, A> {
     ) -> Option<AssociationIndication<T>> {
         let why = Ended::Unlistened;
         (!self.wait(listener, name, credit)).then_some(AssociationIndication::Ended { name, why })
+    }
+
+    /// Answers what every layer without commands and half closes answers alike: all but `Listen`,
+    /// `Open` and `Send`. `up` lends the credit upward of an open name. Returns the name that the
+    /// caller shall [end](Self::end), and why.
+    pub fn answer<T: Transfer>(
+        &mut self,
+        request: AssociationRequest<T>,
+        up: impl FnOnce(&mut A) -> &mut Credit,
+        mut say: impl FnMut(AssociationIndication<T>),
+    ) -> Option<(Handle, Ended)> {
+        match request {
+            AssociationRequest::Await { listener, association, credit } => {
+                self.expect(listener, association, credit).into_iter().for_each(say);
+            }
+            AssociationRequest::Credit { association, credit } => {
+                if let Some(open) = self.get_mut(association) {
+                    *up(open) += credit;
+                }
+            }
+            AssociationRequest::Control { association, .. } if self.lives(association) => {
+                say(AssociationIndication::unknown_command(association));
+            }
+            AssociationRequest::Abort { association, .. } => {
+                return Some((association, Ended::Aborted));
+            }
+            AssociationRequest::Close { name } => return Some((name, Ended::Finished)),
+            _ => {}
+        }
+        None
     }
 
     /// Takes the name that has waited longest at `listener`, and its credit. It is the caller's to

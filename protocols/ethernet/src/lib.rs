@@ -188,30 +188,17 @@ impl<M: Message> Protocol for EthernetDatagrams<M> {
             DatagramsRequest::Send { association, batch, .. } => {
                 self.send(cx, association, batch, out);
             }
-            DatagramsRequest::Credit { association, credit } => {
-                if let Some(open) = self.names.get_mut(association) {
-                    open.credit += credit;
-                }
-            }
             DatagramsRequest::Listen { listener, local } => self.listen(listener, local, out),
-            DatagramsRequest::Await { listener, association, credit } => {
-                let refused = self.names.expect(listener, association, credit);
-                refused.into_iter().for_each(|word| out.indicate(word));
-            }
             DatagramsRequest::Open { association, remote, local, credit } => {
                 self.open(association, remote, local, credit, out);
             }
-            DatagramsRequest::Control { association, .. } => {
-                if self.names.lives(association) {
-                    out.indicate(DatagramsIndication::unknown_command(association));
+            other => {
+                let ends =
+                    self.names.answer(other, |open| &mut open.credit, |word| out.indicate(word));
+                if let Some((name, why)) = ends {
+                    self.end(name, why, out);
                 }
             }
-            // There is no half close.
-            DatagramsRequest::Finish { .. } => {}
-            DatagramsRequest::Abort { association, .. } => {
-                self.end(association, Ended::Aborted, out);
-            }
-            DatagramsRequest::Close { name } => self.end(name, Ended::Finished, out),
         }
     }
 

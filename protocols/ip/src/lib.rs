@@ -52,7 +52,7 @@ use core::net::IpAddr;
 
 use stackwright_base::map::{Cached, Hashing as _, Keyed, Map as _};
 use stackwright_contract::ask::{Ask, Peer, Question, ask_behind_header};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
 use stackwright_contract::{
     Arrivals, Batches, Context, Facts, Handle, IndicationTo, Instant, NameAbove, Names, Outlet,
     Protocol, RequestTo, earliest,
@@ -151,27 +151,16 @@ impl<M: Message> Ip<M> {
             DatagramsRequest::Send { association, batch, properties } => {
                 self.send_any(cx, association, batch, properties, out);
             }
-            DatagramsRequest::Credit { association, credit } => {
-                if let Some(open) = self.above.get_mut(association) {
-                    open.up += credit;
-                }
-            }
             DatagramsRequest::Listen { listener, local } => self.listen(listener, local, out),
-            DatagramsRequest::Await { listener, association, credit } => {
-                let ended = self.above.expect(listener, association, credit);
-                ended.into_iter().for_each(|word| out.indicate(word));
-            }
             DatagramsRequest::Open { association, remote, local, credit } => {
                 self.open(cx, association, remote, local, credit, out);
             }
-            DatagramsRequest::Control { association, .. } => {
-                out.indicate(DatagramsIndication::unknown_command(association));
+            other => {
+                let ends = self.above.answer(other, |open| &mut open.up, |word| out.indicate(word));
+                if let Some((name, why)) = ends {
+                    self.end(cx, name, why, out);
+                }
             }
-            DatagramsRequest::Finish { .. } => {}
-            DatagramsRequest::Abort { association, .. } => {
-                self.end(cx, association, Ended::Aborted, out);
-            }
-            DatagramsRequest::Close { name } => self.end(cx, name, Ended::Finished, out),
         }
     }
 }

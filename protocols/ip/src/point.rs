@@ -193,24 +193,12 @@ impl<M: Message> Point<M> {
             DatagramsRequest::Send { association, batch, .. } => {
                 self.wait(cx, association, batch);
             }
-            DatagramsRequest::Credit { association, credit } => {
-                if let Some(end) = self.names.get_mut(association) {
-                    end.up += credit;
-                }
-            }
             DatagramsRequest::Listen { listener, local } => {
                 self.names.listen(listener, local);
                 if version(local).is_none() {
                     return self.end(cx, listener, Ended::Unavailable, out);
                 }
                 out.indicate(DatagramsIndication::Listening { listener, local });
-            }
-            DatagramsRequest::Await { listener, association, credit } => {
-                match self.names.expect(listener, association, credit) {
-                    Some(ended) => out.indicate(ended),
-                    None if self.is_ready() => self.arrive(out),
-                    None => {}
-                }
             }
             DatagramsRequest::Open { association, remote, local, credit } => {
                 let local = local.unwrap_or(Participant::OTHER_END);
@@ -220,14 +208,14 @@ impl<M: Message> Point<M> {
                 let why = Ended::Unreachable;
                 out.indicate(DatagramsIndication::Ended { name: association, why });
             }
-            DatagramsRequest::Control { association, .. } => {
-                out.indicate(DatagramsIndication::unknown_command(association));
+            other => {
+                let ends = self.names.answer(other, |end| &mut end.up, |word| out.indicate(word));
+                if let Some((name, why)) = ends {
+                    self.end(cx, name, why, out);
+                } else if self.is_ready() {
+                    self.arrive(out); // a name may wait now
+                }
             }
-            DatagramsRequest::Finish { .. } => {}
-            DatagramsRequest::Abort { association, .. } => {
-                self.end(cx, association, Ended::Aborted, out);
-            }
-            DatagramsRequest::Close { name } => self.end(cx, name, Ended::Finished, out),
         }
     }
 

@@ -193,11 +193,6 @@ impl<M: Message> Protocol for Resolve<M> {
             DatagramsRequest::Send { association, batch, properties } => {
                 self.send(cx, association, batch, properties, out);
             }
-            DatagramsRequest::Credit { association, credit } => {
-                if let Some(above) = self.above.get_mut(association) {
-                    above.credit += credit;
-                }
-            }
             DatagramsRequest::Listen { listener, local } => self.listen(cx, listener, local, out),
             DatagramsRequest::Await { listener, association, credit } => {
                 let refused = self.above.expect(listener, association, credit);
@@ -208,17 +203,13 @@ impl<M: Message> Protocol for Resolve<M> {
             DatagramsRequest::Open { association, remote, local, credit } => {
                 self.open(cx, association, (remote, local), credit, out);
             }
-            DatagramsRequest::Control { association, .. } => {
-                if self.above.lives(association) {
-                    out.indicate(DatagramsIndication::unknown_command(association));
+            other => {
+                let ends =
+                    self.above.answer(other, |open| &mut open.credit, |word| out.indicate(word));
+                if let Some((name, why)) = ends {
+                    self.end(name, why, out);
                 }
             }
-            // There is no half close.
-            DatagramsRequest::Finish { .. } => {}
-            DatagramsRequest::Abort { association, .. } => {
-                self.end(association, Ended::Aborted, out);
-            }
-            DatagramsRequest::Close { name } => self.end(name, Ended::Finished, out),
         }
     }
 

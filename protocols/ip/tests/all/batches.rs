@@ -1,18 +1,10 @@
 //! Several messages in one word stay in one word, in both directions.
 
+use stackwright_contract::Handle;
 use stackwright_contract::services::{Batch, DatagramsRequest, MessageProperties};
-use stackwright_contract::{Handle, PathLimits};
-use stackwright_ip::Config;
 use stackwright_wire::{Message as _, SegmentLayout};
 
-use crate::hosts::{Host, M, at, carry, ip};
-
-const ENDS: [[&str; 2]; 2] = [["10.0.0.1", "10.0.0.2"], ["2001:db8::1", "2001:db8::2"]];
-
-fn host(own: &str) -> Host {
-    let prefix = if ip(own).is_ipv4() { 24 } else { 64 };
-    Host::on(Config::host(ip(own), prefix), PathLimits::of_longest(1500))
-}
+use crate::hosts::{ENDS, Host, M, at, carry, host};
 
 fn send(host: &mut Host, association: Handle, batch: Batch<M>) {
     let properties = MessageProperties::default();

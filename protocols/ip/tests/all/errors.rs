@@ -2,16 +2,9 @@
 
 use stackwright_contract::services::{DatagramsRequest, MessageProperties};
 use stackwright_contract::{Duration, Trouble};
-use stackwright_ip::Config;
 
-use crate::hosts::{Host, at, ip};
+use crate::hosts::{ENDS, Host, at, host, ip};
 use crate::packets::{fragment, icmp, packet, read_icmp};
-
-fn host(own: &str) -> Host {
-    Host::new(Config::host(ip(own), if ip(own).is_ipv4() { 24 } else { 64 }))
-}
-
-const ENDS: [[&str; 2]; 2] = [["10.0.0.1", "10.0.0.2"], ["2001:db8::1", "2001:db8::2"]];
 
 /// RFC 1122 §3.2.2, RFC 4443 §2.4 e.
 #[test]

@@ -1,17 +1,9 @@
 //! Fragments that arrive, and that leave.
 
-use stackwright_contract::{Duration, PathLimits};
-use stackwright_ip::Config;
+use stackwright_contract::Duration;
 
-use crate::hosts::{Host, at, carry, ip};
+use crate::hosts::{ENDS, Host, at, carry, host, ip};
 use crate::packets::{fragment, read_icmp};
-
-const ENDS: [[&str; 2]; 2] = [["10.0.0.1", "10.0.0.2"], ["2001:db8::1", "2001:db8::2"]];
-
-fn host(own: &str, longest: usize) -> Host {
-    let prefix = if ip(own).is_ipv4() { 24 } else { 64 };
-    Host::on(Config::host(ip(own), prefix), PathLimits::of_longest(longest))
-}
 
 fn payload(octets: usize) -> Vec<u8> {
     (0..octets).map(|octet| (octet / 3) as u8).collect()
@@ -22,7 +14,7 @@ fn a_message_of_any_length_arrives_in_fragments() {
     for [here, there] in ENDS {
         let most = if ip(here).is_ipv4() { 65_515 } else { 65_535 };
         for octets in [1480, 1481, 3000, 60_008, most] {
-            let (mut one, mut other) = (host(here, 1500), host(there, 1500));
+            let (mut one, mut other) = (host(here), host(there));
             let name = other.listen(at(there, 17), 1)[0];
             let opened = one.open(at(there, 17));
             let before = one.told(opened).credit;
@@ -38,7 +30,7 @@ fn a_message_of_any_length_arrives_in_fragments() {
             assert_eq!((one.dropped(), other.dropped()), (vec![], vec![]));
             assert_eq!(one.told(opened).credit.messages, before.messages);
         }
-        let mut one = host(here, 1500);
+        let mut one = host(here);
         let opened = one.open(at(there, 17));
         one.send(opened, &payload(most + 1));
         assert_eq!(one.dropped(), ["a message longer than any packet"]);
@@ -48,7 +40,7 @@ fn a_message_of_any_length_arrives_in_fragments() {
 #[test]
 fn an_echo_of_60_000_octets_is_answered() {
     for ([here, there], kind) in [(ENDS[0], 8), (ENDS[1], 128)] {
-        let (mut one, mut other) = (host(here, 1500), host(there, 1500));
+        let (mut one, mut other) = (host(here), host(there));
         let protocol = if kind == 8 { 1 } else { 58 };
         let name = one.open(at(there, protocol));
         let mut message = vec![kind, 0, 0, 0, 0, 1, 0, 1];
@@ -96,7 +88,7 @@ fn overlapping_fragments_are_dropped_with_all_of_their_packet() {
             (&[(0, true, 16), (0, true, 16), (16, false, 8)], &["a fragment that came before"]),
         ];
         for (number, (fragments, reasons)) in cases.iter().enumerate() {
-            let mut host = host(ends[0], 1500);
+            let mut host = host(ends[0]);
             let whole = arrive(&mut host, ends, 7, fragments);
             assert_eq!(host.dropped(), *reasons, "{fragments:?}");
             let is_whole = matches!(number, 3 | 7);
@@ -115,7 +107,7 @@ fn fragments_that_cannot_be_are_dropped() {
             (&[(last, false, 16)], "a fragment beyond the longest packet", Some(42)),
             (&[(8, true, 0)], "a fragment of nothing", None),
         ] {
-            let mut host = host(ends[0], 1500);
+            let mut host = host(ends[0]);
             assert_eq!(arrive(&mut host, ends, 7, fragments), [[0; 0]; 0]);
             assert_eq!(host.dropped(), [reason]);
             let told: Vec<_> = host.left().iter().map(|left| read_icmp(&left.2)).collect();
@@ -130,7 +122,7 @@ fn fragments_that_cannot_be_are_dropped() {
 #[test]
 fn a_first_fragment_has_the_whole_header_of_the_transport() {
     for [own, peer] in ENDS {
-        let mut host = host(own, 1500);
+        let mut host = host(own);
         let mut tcp = [0; 40];
         tcp[12] = 10 << 4;
         for (protocol, octets, fits) in
@@ -145,7 +137,7 @@ fn a_first_fragment_has_the_whole_header_of_the_transport() {
     }
     // The transport's header is behind further extension headers.
     let [own, peer] = ENDS[1];
-    let mut host = host(own, 1500);
+    let mut host = host(own);
     host.arrive(0, &fragment(peer, own, 60, 1, 0, true, &[17, 0, 1, 4, 0, 0, 0, 0]));
     assert_eq!(host.dropped(), ["a first fragment without the whole header"]);
     let name = host.listen(at(own, 17), 1)[0];
@@ -159,7 +151,7 @@ fn a_first_fragment_has_the_whole_header_of_the_transport() {
 #[test]
 fn an_atomic_fragment_is_whole_beside_others() {
     for ends in ENDS {
-        let mut host = host(ends[0], 1500);
+        let mut host = host(ends[0]);
         if ip(ends[0]).is_ipv6() {
             let whole =
                 arrive(&mut host, ends, 7, &[(0, true, 16), (0, false, 24), (16, false, 8)]);
@@ -189,7 +181,7 @@ fn an_atomic_fragment_is_whole_beside_others() {
 #[test]
 fn what_does_not_become_whole_expires_and_its_sender_is_told() {
     for ([own, peer], seconds, kind) in [(ENDS[0], 30, 11), (ENDS[1], 60, 3)] {
-        let mut host = host(own, 1500);
+        let mut host = host(own);
         let name = host.listen(at(own, 17), 1)[0];
         let first = fragment(peer, own, 17, 1, 0, true, &[9; 16]);
         host.arrive(0, &first);
@@ -219,7 +211,7 @@ fn congestion_marks_of_fragments_become_one() {
         ([0, 2], Some(Ecn::NotEct)),
         ([0, 3], None),
     ] {
-        let mut host = host("10.0.0.1", 1500);
+        let mut host = host("10.0.0.1");
         let name = host.listen(at("10.0.0.1", 17), 1)[0];
         for (place, mark) in marks.iter().enumerate() {
             let mut packet =

@@ -58,6 +58,14 @@ fn host_of(participant: Participant) -> IpAddr {
     }
 }
 
+/// Two hosts of one link, of each version.
+pub(crate) const ENDS: [[&str; 2]; 2] = [["10.0.0.1", "10.0.0.2"], ["2001:db8::1", "2001:db8::2"]];
+
+/// Returns a host on a link with others of its prefix.
+pub(crate) fn host(own: &str) -> Host {
+    Host::new(Config::host(ip(own), if ip(own).is_ipv4() { 24 } else { 64 }))
+}
+
 impl Outlet<Ip<M>> for Words {
     fn indicate(&mut self, indication: IndicationOf<Ip<M>>) {
         let told = self.told.entry(indication.name()).or_default();

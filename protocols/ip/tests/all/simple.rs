@@ -6,11 +6,7 @@ use stackwright_contract::services::{DatagramsRequest, Ended};
 use stackwright_ip::Config;
 use stackwright_wire::check::Internet;
 
-use crate::hosts::{Host, at, carry, ip};
-
-fn host(own: &str) -> Host {
-    Host::new(Config::host(ip(own), 24))
-}
+use crate::hosts::{Host, at, carry, host, ip};
 
 #[test]
 fn a_message_takes_a_name_that_waits_and_is_answered() {

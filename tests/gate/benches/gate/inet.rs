@@ -8,14 +8,16 @@ use stackwright_contract::services::{
     MessageProperties,
 };
 use stackwright_contract::{
-    Address, Context, Handle, IndicationOf, Outlet, PathLimits, Protocol as _, RequestOf,
+    Address, Handle, IndicationOf, Outlet, PathLimits, Protocol as _, RequestOf,
 };
 use stackwright_gate::subject::{Figure, Subject};
 use stackwright_ip::{Config, Ip, Point};
+use stackwright_simulator::LoneStack;
 use stackwright_wire::{BufferTree, Message as _, SegmentLayout};
 
 type M = BufferTree;
 type Stack = Over<Ip<M>, Point<M>>;
+type End = LoneStack<Stack>;
 
 const PACKETS: usize = 1024;
 /// Packets of a burst.
@@ -60,31 +62,14 @@ impl Outlet<Stack> for Link<'_> {
     }
 }
 
-struct End {
-    stack: Stack,
-    cx: Context,
-}
-
-impl End {
-    /// Returns an end that has an association with its peer.
-    fn new(own: [u8; 4], peer: [u8; 4]) -> Self {
-        let stack = Over::new(Ip::new(Config::host(own.into(), 24)), Point::default());
-        let (mut end, mut out) = (End { stack, cx: Context::new(1) }, Delivered::default());
-        end.stack.flush(&end.cx, &mut out);
-        let path = PathLimits { checks: true, ..PathLimits::of_longest(1500) };
-        for word in [
-            FramesIndication::State { port: 0, up: true },
-            FramesIndication::Changed { port: 0, path },
-            FramesIndication::Credit { port: 0, credit: AMPLE },
-        ] {
-            end.stack.handle_indication(&end.cx, word, &mut out);
-        }
-        let remote = Address::InternetProtocol { host: peer.into(), protocol: 6 }.into();
-        let (association, local, credit) = (NAME, None, AMPLE);
-        let open = DatagramsRequest::Open { association, remote, local, credit };
-        end.stack.handle_request(&end.cx, open, &mut out);
-        end
-    }
+/// Returns an end that has an association with its peer.
+fn end(own: [u8; 4], peer: [u8; 4]) -> End {
+    let mut end = End::new(Over::new(Ip::new(Config::host(own.into(), 24)), Point::default()), 1);
+    end.up(PathLimits { checks: true, ..PathLimits::of_longest(1500) }, AMPLE);
+    let remote = Address::InternetProtocol { host: peer.into(), protocol: 6 }.into();
+    let (association, local, credit) = (NAME, None, AMPLE);
+    end.ask(DatagramsRequest::Open { association, remote, local, credit });
+    end
 }
 
 /// All packets are sent, `burst` at once, and arrive.
@@ -98,7 +83,7 @@ struct Crossing {
 impl Crossing {
     fn new(burst: usize) -> Self {
         let (one, other) = ([10, 0, 0, 1], [10, 0, 0, 2]);
-        let ends = [End::new(one, other), End::new(other, one)];
+        let ends = [end(one, other), end(other, one)];
         let delivered = Delivered(Vec::with_capacity(PACKETS));
         Crossing { ends, delivered, burst, batches: Vec::with_capacity(PACKETS) }
     }
