@@ -52,7 +52,9 @@ use core::net::IpAddr;
 
 use stackwright_base::map::{Cached, Hashing as _, Keyed, Map as _};
 use stackwright_contract::ask::{Ask, Peer, Question, ask_behind_header};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
+use stackwright_contract::services::{
+    Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_contract::{
     Arrivals, Batches, Context, Facts, Handle, IndicationTo, Instant, NameAbove, Names, Outlet,
     Protocol, RequestTo, earliest,
@@ -181,12 +183,13 @@ impl<M: Message> Protocol for Ip<M> {
     ) {
         // The straight path: the word goes on, with a header before its messages.
         if let DatagramsRequest::Send { association, batch, properties } = &mut request
-            && let Some((hop, back)) = self.push_header(*association, batch, properties)
+            && let name = *association
+            && let Some((association, back)) = self.push_header(name, batch, properties)
+            && let DatagramsRequest::Send { batch, properties, .. } = request
         {
-            let above = core::mem::replace(association, hop);
-            out.request(request);
+            out.request(DatagramsRequest::Send { association, batch, properties });
             if let Some(credit) = back {
-                out.indicate(DatagramsIndication::Credit { association: above, credit });
+                out.indicate(DatagramsIndication::Credit { association: name, credit });
             }
             return;
         }
@@ -206,12 +209,12 @@ impl<M: Message> Protocol for Ip<M> {
         {
             let (below, interface, cost) = (*association, hop.interface, batch.cost());
             let back = hop.handled.add(cost);
-            match self.pull_header(batch, cost, properties) {
-                Some(name) => {
-                    *association = name;
-                    out.indicate(indication);
+            match (self.pull_header(batch, cost, properties.returned), indication) {
+                (Some((association, ecn)), DatagramsIndication::Delivered { batch, .. }) => {
+                    let properties = MessageProperties { ecn, ..MessageProperties::default() };
+                    out.indicate(DatagramsIndication::Delivered { association, batch, properties });
                 }
-                None => self.on_packets(cx, interface, indication, out),
+                (_, indication) => self.on_packets(cx, interface, indication, out),
             }
             if let Some(credit) = back {
                 out.request(DatagramsRequest::Credit { association: below, credit });

@@ -24,10 +24,10 @@ impl<M: Message> Ip<M> {
         &mut self,
         batch: &mut Batch<M>,
         Credit { octets, messages }: Credit,
-        properties: &mut MessageProperties,
-    ) -> Option<Handle> {
+        returned: bool,
+    ) -> Option<(Handle, Ecn)> {
         let size = if messages == 1 { octets } else { batch.longest() };
-        if size < v4::LENGTH || properties.returned {
+        if size < v4::LENGTH || returned {
             return None;
         }
         let front: [u8; v4::LENGTH] = *batch.front(v4::LENGTH)?.first_chunk()?;
@@ -56,8 +56,7 @@ impl<M: Message> Ip<M> {
             return None;
         }
         open.up -= cost;
-        properties.ecn = Ecn::of_bits(front[1]);
-        Some(name)
+        Some((name, Ecn::of_bits(front[1])))
     }
 
     /// Handles all indications but those on the straight path.
@@ -155,7 +154,7 @@ impl<M: Message> Ip<M> {
         indication: IndicationTo<Self>,
         out: Out<'_, M>,
     ) {
-        let DatagramsIndication::Delivered { mut batch, mut properties, .. } = indication else {
+        let DatagramsIndication::Delivered { mut batch, properties, .. } = indication else {
             return;
         };
         if properties.returned {
@@ -184,9 +183,10 @@ impl<M: Message> Ip<M> {
         for packet in batch {
             let mut batch = Batch::from(packet);
             let cost = batch.cost();
-            match self.pull_header(&mut batch, cost, &mut properties) {
-                Some(association) => {
-                    out.indicate(DatagramsIndication::Delivered { association, batch, properties })
+            match self.pull_header(&mut batch, cost, false) {
+                Some((association, ecn)) => {
+                    let properties = MessageProperties { ecn, ..properties };
+                    out.indicate(DatagramsIndication::Delivered { association, batch, properties });
                 }
                 None => self.any(cx, interface, batch.into_single(), out),
             }
