@@ -152,7 +152,7 @@ pub(crate) fn template(
 
 /// Completes a template. The identification stays 0: a packet that is not fragmented needs none
 /// (RFC 6864 §4.1).
-#[inline]
+#[inline(always)]
 pub(crate) fn complete(octets: &mut [u8; LENGTH], ecn: u8, payload: usize, df: bool) {
     let total = (LENGTH + payload) as u16;
     let mut check = u16::from_be_bytes([octets[10], octets[11]]);
