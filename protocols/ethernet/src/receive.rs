@@ -20,47 +20,31 @@ impl<M: Message> EthernetDatagrams<M> {
         if port != PORT {
             return cx.dropped(NAME, "a frame of a port that is not used");
         }
-        let Some(size) = batch.segment_size() else {
-            return self.frame(cx, batch.into_single(), out);
-        };
-        // Frames that came as one mostly have one header.
-        let size = size.get() as usize;
-        let mut octets = batch.into_octets();
-        let mut header = [0; HEADER_MOST];
-        if let Some((station, length)) = self.header(&mut octets, Some(&mut header))
-            && octets.strip_each(size, &header[..length])
-        {
-            return self.deliver(cx, station, Batch::new(octets, size - length), out);
-        }
-        Batch::new(octets, size).into_iter().for_each(|frame| self.frame(cx, frame, out));
+        self.frames(cx, batch, out);
     }
 
-    fn frame(&mut self, cx: &Context, mut frame: M, out: Out<'_, M>) {
-        let Some((station, length)) = self.header(&mut frame, None) else {
+    /// Handles frames that came as one, which mostly have one header.
+    fn frames(&mut self, cx: &Context, mut batch: Batch<M>, out: Out<'_, M>) {
+        let mut front = [0; HEADER_MOST];
+        let octets = batch.as_octets().copy_to(&mut front).min(batch.longest());
+        if let Some((station, length)) = self.header(&front[..octets])
+            && batch.strip_each(&front[..length])
+        {
+            return self.deliver(cx, station, batch, out);
+        }
+        if batch.segment_size().is_none() {
             return cx.dropped(NAME, "a frame that is not for this station, or malformed");
-        };
-        frame.advance(length);
-        self.deliver(cx, station, frame.into(), out);
+        }
+        batch.into_iter().for_each(|frame| self.frames(cx, frame.into(), out));
     }
 
     /// Returns the sender of a frame for this station with its protocol, and the length of the
-    /// header, which is copied to `copy`.
-    fn header(
-        &self,
-        frame: &mut M,
-        copy: Option<&mut [u8; HEADER_MOST]>,
-    ) -> Option<(Station, usize)> {
-        let length = self.config.header_length();
+    /// header.
+    fn header(&self, front: &[u8]) -> Option<(Station, usize)> {
         // A tag without a LAN is a priority alone: it may stand in any frame (802.1Q §6.9).
-        let priority = frame.front(HEADER_MOST).and_then(|front| {
-            let tagged = front[12..14] == TAGGED.to_be_bytes();
-            (self.config.lan.is_none() && tagged).then_some(HEADER_MOST)
-        });
-        let length = priority.unwrap_or(length);
-        let octets = frame.front(length)?;
-        if let Some(copy) = copy {
-            copy[..length].copy_from_slice(octets);
-        }
+        let is_tagged = front.get(12..14) == Some(&TAGGED.to_be_bytes()[..]);
+        let length = if is_tagged { HEADER_MOST } else { self.config.header_length() };
+        let octets = front.get(..length)?;
         let header = internet::Ethernet::decode(octets).ok()?;
         let mut kind = header.ether_type;
         if length == HEADER_MOST {

@@ -199,14 +199,17 @@ impl<M: Message> Ip<M> {
         PathLimits { longest, ..path }
     }
 
-    /// Lets the first packet of a peer have a name that waits; `None`: nobody listens, or none
-    /// waits. `Err`: nobody listens to the protocol at all.
-    pub(crate) fn arrive(
+    /// Returns whose a packet is; the first of a peer has a name that waits. `None`: none waits, or
+    /// no way leads back. `Err`: nobody listens to the protocol at all.
+    pub(crate) fn whose(
         &mut self,
         cx: &Context,
         key: Key,
         out: Out<'_, M>,
     ) -> Result<Option<Handle>, Unheard> {
+        if let Some(name) = self.table.resolve(&key) {
+            return Ok(Some(name));
+        }
         let hears = |at: &&Handle| {
             self.above.listener(**at).is_some_and(|listener| listener.hears(key.own, key.protocol))
         };

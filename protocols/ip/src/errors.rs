@@ -5,8 +5,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use stackwright_base::map::{Hashing as _, Keyed};
-use stackwright_contract::{Context, Instant};
+use stackwright_base::map::{Hashing as _, Keyed, Map as _};
+use stackwright_contract::services::DatagramsIndication;
+use stackwright_contract::{Context, Instant, Trouble};
 use stackwright_wire::check::Internet;
 use stackwright_wire::internet::Icmp;
 use stackwright_wire::{Header, Message};
@@ -14,7 +15,7 @@ use stackwright_wire::{Header, Message};
 use crate::address::{is_group, is_host};
 use crate::head::{Head, ICMP, ICMP6};
 use crate::head::{v4, v6};
-use crate::icmp::{check, is_error};
+use crate::icmp::{check, is_error, quoted};
 use crate::interface::{Owner, owner, source_of};
 use crate::{Ip, NAME, Out};
 
@@ -181,6 +182,22 @@ impl<M: Message> Ip<M> {
         message.advance(Icmp::LENGTH);
         message.push(&Icmp { icmp_type, code, checksum, rest });
         self.answer(cx, &answer, message, out);
+    }
+
+    /// Tells whom a packet is of whose next hop does not answer: an association, or the host for
+    /// which it was forwarded.
+    pub(crate) fn undelivered(&mut self, cx: &Context, mut packet: M, out: Out<'_, M>) {
+        cx.dropped(NAME, "a packet whose next hop does not answer");
+        let Ok(head) = Head::read(&mut packet) else { return };
+        if owner(&self.links, u16::MAX, head.source) != Owner::Own {
+            let Some((by, _)) = self.routes.resolve(head.source) else { return };
+            return self.fault(cx, by, &head, packet, Fault::Unreachable, out);
+        }
+        let Some((key, .., quoted)) = quoted(&mut packet) else { return };
+        let Some(association) = self.table.resolve(&key) else { return };
+        let Some(open) = self.above.get(association) else { return };
+        let (by, what) = (open.local_participant(), Trouble::Unreachable);
+        out.indicate(DatagramsIndication::Reported { association, by, what, quoted });
     }
 
     /// Returns whether anybody may be told what is wrong with a packet: never about an error, a

@@ -10,7 +10,6 @@ use stackwright_wire::check::Internet;
 use stackwright_wire::internet::{Extensions, Icmp, Ipv4, Ipv6, pseudo_header};
 use stackwright_wire::{Header, Message};
 
-use crate::errors::Fault;
 use crate::head::{Head, ICMP6, Key};
 use crate::head::{v4, v6};
 use crate::interface::{Owner, owner};
@@ -72,7 +71,7 @@ fn trouble(head: &Head, front: &Icmp) -> Option<Trouble> {
 
 /// Returns of the packet that an error quotes: its association, the octets of its header and of
 /// all of it, and the first octets of its payload.
-fn quoted<M: Message>(packet: &mut M) -> Option<(Key, u32, u32, [u8; 8])> {
+pub(crate) fn quoted<M: Message>(packet: &mut M) -> Option<(Key, u32, u32, [u8; 8])> {
     let octets = packet.front(v4::LENGTH)?;
     let (source, destination, protocol, header, total);
     if octets[0] >> 4 == 4 {
@@ -105,25 +104,6 @@ fn quoted<M: Message>(packet: &mut M) -> Option<(Key, u32, u32, [u8; 8])> {
 }
 
 impl<M: Message> Ip<M> {
-    /// Tells whom a packet is of whose next hop does not answer: an association, or the host for
-    /// which it was forwarded.
-    pub(crate) fn undelivered(&mut self, cx: &Context, mut packet: M, out: Out<'_, M>) {
-        cx.dropped(NAME, "a packet whose next hop does not answer");
-        let Ok(head) = Head::read(&mut packet) else { return };
-        if owner(&self.links, u16::MAX, head.source) != Owner::Own {
-            let Some((by, _)) = self.routes.resolve(head.source) else { return };
-            return self.fault(cx, by, &head, packet, Fault::Unreachable, out);
-        }
-        let Some((key, .., quoted)) = quoted(&mut packet) else { return };
-        let association = self.table.resolve(&key);
-        if let Some((association, open)) =
-            association.and_then(|name| Some((name, self.above.get(name)?)))
-        {
-            let (by, what) = (open.local_participant(), Trouble::Unreachable);
-            out.indicate(DatagramsIndication::Reported { association, by, what, quoted });
-        }
-    }
-
     pub(crate) fn icmp(
         &mut self,
         cx: &Context,

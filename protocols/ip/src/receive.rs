@@ -268,28 +268,19 @@ impl<M: Message> Ip<M> {
         if protocol == v6::NOTHING && !is_ipv4 {
             return cx.dropped(NAME, "a packet that carries nothing");
         }
-        let name = match self.table.resolve(&key) {
-            Some(name) => Some(name),
-            None => match self.arrive(cx, key, out) {
-                Ok(name) => name,
-                Err(Unheard) => {
-                    cx.dropped(NAME, "a packet of a protocol that nobody here has");
-                    return self.fault(cx, by, &head, packet, Fault::NoProtocol, out);
-                }
-            },
-        };
-        if let Some(name) = name {
-            self.deliver(cx, name, &head, packet, out);
+        match self.whose(cx, key, out) {
+            Ok(Some(name)) => self.deliver(cx, name, &head, packet, out),
+            Ok(None) => {}
+            Err(Unheard) => {
+                cx.dropped(NAME, "a packet of a protocol that nobody here has");
+                self.fault(cx, by, &head, packet, Fault::NoProtocol, out);
+            }
         }
     }
 
     /// Delivers an ICMP message to those that listen for them.
     pub(crate) fn hand_icmp(&mut self, cx: &Context, head: &Head, message: M, out: Out<'_, M>) {
-        let name = match self.table.resolve(&head.key()) {
-            Some(name) => Some(name),
-            None => self.arrive(cx, head.key(), out).unwrap_or_default(),
-        };
-        match name {
+        match self.whose(cx, head.key(), out).unwrap_or_default() {
             Some(name) => self.hand_up(cx, name, head.ecn, message.into(), out),
             None => cx.dropped(NAME, "an ICMP message that nobody awaits"),
         }

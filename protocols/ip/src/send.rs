@@ -29,10 +29,7 @@ impl<M: Message> Ip<M> {
         let open = self.above.get_mut(name)?;
         let (cost, header) = (batch.cost(), open.template.length());
         let size = if cost.messages == 1 { cost.octets } else { batch.longest() };
-        let is_plain = size <= open.longest
-            && open.key.protocol != ICMP6
-            && !properties.returned
-            && cost.octets == size * cost.messages;
+        let is_plain = size <= open.longest && open.key.protocol != ICMP6 && !properties.returned;
         let below = open.hop.filter(|_| is_plain)?;
         let hop = self.below.get_mut(below)?;
         let packets = Credit { octets: cost.octets + cost.messages * header, ..cost };
@@ -52,21 +49,20 @@ impl<M: Message> Ip<M> {
         &mut self,
         cx: &Context,
         name: Handle,
-        batch: Batch<M>,
+        mut batch: Batch<M>,
         properties: MessageProperties,
         out: Out<'_, M>,
     ) {
-        if !self.above.get(name).is_some_and(|open| open.is_open) {
+        let Some(open) = self.above.get(name).filter(|open| open.is_open) else {
             return cx.dropped(NAME, "a message for an association that is not open");
-        }
+        };
+        let (template, most, source) = (open.template, open.longest, open.source);
+        let Key { peer, protocol, .. } = open.key;
+        let (interface, next_hop, hop) = (open.interface, open.next_hop, open.hop);
         let back = Some((name, batch.cost()));
         if properties.returned {
             return self.returned(cx, name, batch, back, out);
         }
-        let Some(open) = self.above.get_mut(name) else { return };
-        let (template, most, source) = (open.template, open.longest, open.source);
-        let Key { peer, protocol, .. } = open.key;
-        let (interface, next_hop, hop) = (open.interface, open.next_hop, open.hop);
         let hop = match hop.filter(|hop| self.below.get(*hop).is_some()) {
             Some(hop) => hop,
             None if self.links[usize::from(interface)].path(next_hop).is_none() => {
@@ -81,27 +77,18 @@ impl<M: Message> Ip<M> {
             }
         };
         let ecn = properties.ecn.bits();
-        if batch.longest() > most || protocol == ICMP6 {
-            let (mut messages, mut back) = (batch.into_iter(), back);
-            let head = Head { ecn, ..Head::of(source, peer, protocol, self.config.hop_limit) };
-            while let Some(message) = messages.next() {
-                // The credit comes back with the last.
-                let back = if messages.len() == 0 { back.take() } else { None };
-                self.send_long(cx, [name, hop], &head, message, (properties, back), out);
+        if batch.longest() <= most && protocol != ICMP6 {
+            match self.headed(&template, ecn, batch) {
+                Ok(packets) => return self.pass(cx, hop, packets, properties, back, out),
+                Err(same) => batch = same,
             }
-            return;
         }
-        match self.headed(&template, ecn, batch) {
-            Ok(packets) => self.pass(cx, hop, packets, properties, back, out),
-            Err(batch) => {
-                let (mut messages, mut back) = (batch.into_iter(), back);
-                while let Some(message) = messages.next() {
-                    let mut packet = message.into();
-                    template.push(&mut packet, ecn);
-                    let back = if messages.len() == 0 { back.take() } else { None };
-                    self.pass(cx, hop, packet, properties, back, out);
-                }
-            }
+        let (mut messages, mut back) = (batch.into_iter(), back);
+        let head = Head { ecn, ..Head::of(source, peer, protocol, self.config.hop_limit) };
+        while let Some(message) = messages.next() {
+            // The credit comes back with the last.
+            let back = if messages.len() == 0 { back.take() } else { None };
+            self.send_long(cx, [name, hop], &head, message, (properties, back), out);
         }
     }
 
@@ -160,27 +147,16 @@ impl<M: Message> Ip<M> {
     }
 
     /// Returns a batch of messages with a header before each: in the gap before it, where there is
-    /// one, else copied. Returns the messages where neither can be done.
+    /// one, else copied into one block. Returns the messages where neither can be done.
     fn headed(
         &mut self,
         template: &Template,
         ecn: u8,
         mut batch: Batch<M>,
     ) -> Result<Batch<M>, Batch<M>> {
-        let is_even = batch.octets() == batch.longest() * batch.count();
-        if is_even && template.push(&mut batch, ecn) {
+        if template.push(&mut batch, ecn) {
             return Ok(batch);
         }
-        self.copied(template, ecn, batch)
-    }
-
-    /// Copies messages behind their headers into one block.
-    fn copied(
-        &mut self,
-        template: &Template,
-        ecn: u8,
-        batch: Batch<M>,
-    ) -> Result<Batch<M>, Batch<M>> {
         let (size, header) = (batch.longest(), template.length());
         let end = HEADROOM + batch.octets() + batch.count() * header;
         let may = self.pool.regain(&mut self.lent) || self.lent.len() < LENT_MOST;

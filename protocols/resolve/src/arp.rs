@@ -6,6 +6,7 @@ use stackwright_contract::Context;
 use stackwright_wire::internet::{Arp, is_group};
 use stackwright_wire::{Header, Message};
 
+use crate::neighbors::Neighbor;
 use crate::version::{ARP, Key};
 use crate::{NAME, Out, Resolve};
 
@@ -94,10 +95,12 @@ impl<M: Message> Resolve<M> {
             _ => false,
         };
         let host = IpAddr::V4(sender);
-        match self.neighbors.find(host) {
+        match self.neighbor(host) {
             _ if is_probe => {}
             Some(id) => {
-                let asked = arp.operation == REPLY && is_for_us && self.neighbors.is_asked(id);
+                let asked = arp.operation == REPLY
+                    && is_for_us
+                    && self.neighbors.get(id).is_some_and(Neighbor::is_asked);
                 if asked {
                     self.confirm(cx, id, arp.sender, out);
                 } else {

@@ -54,9 +54,9 @@ use stackwright_contract::{
 };
 use stackwright_wire::Message;
 
-use neighbors::Neighbors;
+use neighbors::{Neighbor, State};
 use own::Own;
-use stations::Station;
+use stations::{Station, Used};
 use version::{Key, Version};
 
 const NAME: &str = "resolve";
@@ -77,7 +77,7 @@ pub struct Resolve<M: Message> {
     /// The own link-layer address.
     hardware: Option<[u8; 6]>,
     path: PathLimits,
-    neighbors: Neighbors<M>,
+    neighbors: Names<Neighbor<M>>,
     timers: TimingWheel<Event>,
     turns: u64,
 }
@@ -132,8 +132,13 @@ impl<M: Message> Resolve<M> {
     /// Makes the protocol. Nobody on the link should know `seed`: it keeps the table of stations
     /// balanced.
     pub fn new(config: Config, seed: u64) -> Self {
+        let mut neighbors = Names::new();
+        for (host, address) in &config.neighbors {
+            let (state, address) = (State::Permanent, *address);
+            neighbors.name(Neighbor { state, address, ..Neighbor::new(*host, Used::default()) });
+        }
         Resolve {
-            neighbors: Neighbors::new(&config.neighbors),
+            neighbors,
             config,
             above: Arrivals::new(),
             below: Arrivals::default(),
@@ -149,7 +154,7 @@ impl<M: Message> Resolve<M> {
     /// Returns how many neighbours are known or asked for, and how many associations there are
     /// below: both are bounded.
     pub fn known(&self) -> (usize, usize) {
-        (self.neighbors.iter().count(), self.below.len())
+        (self.neighbors.len(), self.below.len())
     }
 
     fn turn(&mut self) -> u64 {
@@ -259,7 +264,7 @@ impl<M: Message> Protocol for Resolve<M> {
 
     /// No packet waits for an address, or for the layer below.
     fn may_exit(&self) -> bool {
-        self.neighbors.iter().all(|neighbor| neighbor.waiting.is_empty()) && self.is_idle()
+        self.neighbors.iter().all(|(_, neighbor)| neighbor.waiting.is_empty()) && self.is_idle()
     }
 
     fn ask(&self, _about: Handle, question: &mut Question<'_>, below: &dyn Ask<Datagrams<M>>) {

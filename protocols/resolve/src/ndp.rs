@@ -148,7 +148,7 @@ impl<M: Message> Resolve<M> {
             && self.own(heard.source.into()).is_none()
         {
             let host = heard.source.into();
-            let known = self.neighbors.find(host);
+            let known = self.neighbor(host);
             let id = known.unwrap_or_else(|| self.add_neighbor(cx, host, false, out));
             self.learn(cx, id, address, out);
         }
@@ -166,7 +166,7 @@ impl<M: Message> Resolve<M> {
             cx.dropped(NAME, "an advertisement of our own address");
             return self.conflict(cx, listener, out);
         }
-        let Some(id) = self.neighbors.find(heard.target.into()) else {
+        let Some(id) = self.neighbor(heard.target.into()) else {
             return cx.dropped(NAME, "an advertisement that nobody asked for");
         };
         let Some(neighbor) = self.neighbors.get_mut(id) else { return };

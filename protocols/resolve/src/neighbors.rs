@@ -1,22 +1,15 @@
 //! The table of neighbours: states, ages and the packets that wait (RFC 4861 §5.1, §7.3). ARP has
 //! the same states.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use core::net::IpAddr;
 
 use stackwright_base::events::Ticket;
-use stackwright_contract::{Handle, Instant, Names};
+use stackwright_contract::{Handle, Instant};
 use stackwright_wire::Message;
 
-use crate::stations::Queued;
-
-/// How worthy something is to be kept: whether something was ever sent to it, and when it was used.
-/// So a flood of strangers drives out itself.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
-pub(crate) struct Used {
-    pub(crate) sent: bool,
-    pub(crate) turn: u64,
-}
+use crate::Resolve;
+use crate::stations::{Queued, Used};
 
 /// How many neighbours are known at most, besides the configured ones.
 const NEIGHBORS_MOST: usize = 256;
@@ -56,50 +49,10 @@ pub(crate) struct Neighbor<M: Message> {
     pub(crate) used: Used,
 }
 
-/// All neighbours.
-pub(crate) struct Neighbors<M: Message> {
-    names: Names<Neighbor<M>>,
-    by_host: BTreeMap<IpAddr, Handle>,
-    /// How many are configured.
-    permanent: usize,
-}
-
-impl<M: Message> Neighbors<M> {
-    /// Makes a table of those that are configured.
-    pub(crate) fn new(permanent: &[(IpAddr, [u8; 6])]) -> Self {
-        let mut neighbors =
-            Neighbors { names: Names::new(), by_host: BTreeMap::new(), permanent: 0 };
-        for (host, address) in permanent {
-            let id = neighbors.add(*host, Used::default());
-            if let Some(neighbor) = neighbors.names.get_mut(id) {
-                (neighbor.state, neighbor.address) = (State::Permanent, *address);
-            }
-        }
-        neighbors.permanent = neighbors.names.len();
-        neighbors
-    }
-
-    pub(crate) fn find(&self, host: IpAddr) -> Option<Handle> {
-        self.by_host.get(&host).copied()
-    }
-
-    pub(crate) fn get_mut(&mut self, id: Handle) -> Option<&mut Neighbor<M>> {
-        self.names.get_mut(id)
-    }
-
-    /// Returns whether a solicitation for it is not answered yet.
-    pub(crate) fn is_asked(&self, id: Handle) -> bool {
-        let state = self.names.get(id).map(|neighbor| neighbor.state);
-        matches!(state, Some(State::Incomplete | State::Probe))
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Neighbor<M>> {
-        self.names.iter().map(|(_, neighbor)| neighbor)
-    }
-
-    /// Adds a host whose address is not known. The caller makes room before.
-    pub(crate) fn add(&mut self, host: IpAddr, used: Used) -> Handle {
-        let id = self.names.name(Neighbor {
+impl<M: Message> Neighbor<M> {
+    /// Returns a host whose address is not known.
+    pub(crate) fn new(host: IpAddr, used: Used) -> Self {
+        Neighbor {
             host,
             state: State::Incomplete,
             address: [0; 6],
@@ -108,23 +61,25 @@ impl<M: Message> Neighbors<M> {
             waiting: VecDeque::new(),
             from: None,
             used,
-        });
-        self.by_host.insert(host, id);
-        id
+        }
     }
 
-    pub(crate) fn remove(&mut self, id: Handle) -> Option<Neighbor<M>> {
-        let neighbor = self.names.forget(id)?;
-        self.by_host.remove(&neighbor.host);
-        Some(neighbor)
+    /// Returns whether a solicitation for it is not answered yet.
+    pub(crate) fn is_asked(&self) -> bool {
+        matches!(self.state, State::Incomplete | State::Probe)
+    }
+}
+
+impl<M: Message> Resolve<M> {
+    /// Returns the name of a host. All that are known are so few that they are looked through.
+    pub(crate) fn neighbor(&self, host: IpAddr) -> Option<Handle> {
+        self.neighbors.iter().find(|(_, known)| known.host == host).map(|(id, _)| id)
     }
 
     /// Returns the neighbour whose place the next takes, where the table is full.
     pub(crate) fn least_used(&self) -> Option<Handle> {
-        if self.names.len() - self.permanent < NEIGHBORS_MOST {
-            return None;
-        }
-        let known = self.names.iter().filter(|(_, known)| known.state != State::Permanent);
-        known.min_by_key(|(_, known)| known.used).map(|(id, _)| id)
+        let known = || self.neighbors.iter().filter(|(_, known)| known.state != State::Permanent);
+        let is_full = known().count() >= NEIGHBORS_MOST;
+        known().min_by_key(|(_, known)| known.used).map(|(id, _)| id).filter(|_| is_full)
     }
 }

@@ -10,8 +10,8 @@ use stackwright_contract::{Context, Duration, Handle, Participant};
 use stackwright_wire::Message;
 use stackwright_wire::internet::group_address;
 
-use crate::neighbors::{State, Used, WAITING_MOST};
-use crate::stations::Queued;
+use crate::neighbors::{Neighbor, State, WAITING_MOST};
+use crate::stations::{Queued, Used};
 use crate::version::Version;
 use crate::{Above, Event, NAME, Out, Resolve, To, host};
 
@@ -68,8 +68,8 @@ impl<M: Message> Resolve<M> {
             }
             To::Group(address) => self.transmit(cx, (address, kind), what, out),
             To::Neighbor(id) => {
-                let id = id.filter(|id| self.neighbors.get_mut(*id).is_some());
-                let id = id.or_else(|| self.neighbors.find(host));
+                let id = id.filter(|id| self.neighbors.get(*id).is_some());
+                let id = id.or_else(|| self.neighbor(host));
                 let id = id.unwrap_or_else(|| self.add_neighbor(cx, host, true, out));
                 if let Some(above) = self.above.get_mut(name) {
                     above.to = To::Neighbor(Some(id));
@@ -144,7 +144,7 @@ impl<M: Message> Resolve<M> {
             }
             State::Incomplete | State::Probe => {
                 cx.event(NAME, format_args!("{} does not answer", neighbor.host));
-                let lost = self.neighbors.remove(id);
+                let lost = self.neighbors.forget(id);
                 for lost in lost.into_iter().flat_map(|neighbor| neighbor.waiting) {
                     self.give_back(cx, lost, out);
                 }
@@ -200,8 +200,8 @@ impl<M: Message> Resolve<M> {
         sends: bool,
         out: Out<'_, M>,
     ) -> Handle {
-        if let Some(oldest) = self.neighbors.least_used()
-            && let Some(neighbor) = self.neighbors.remove(oldest)
+        if let Some(oldest) = self.least_used()
+            && let Some(neighbor) = self.neighbors.forget(oldest)
         {
             neighbor.timer.map(|timer| self.timers.cancel(timer));
             for lost in neighbor.waiting {
@@ -210,7 +210,7 @@ impl<M: Message> Resolve<M> {
             }
         }
         let used = Used { sent: sends, turn: self.turn() };
-        self.neighbors.add(host, used)
+        self.neighbors.name(Neighbor::new(host, used))
     }
 
     /// Returns the time between two solicitations.

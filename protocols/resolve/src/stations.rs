@@ -11,7 +11,6 @@ use stackwright_contract::services::{
 use stackwright_contract::{Address, Context, Handle, Participant, PathLimits};
 use stackwright_wire::Message;
 
-use crate::neighbors::Used;
 use crate::version::{Key, Version};
 use crate::{HEADROOM, NAME, Out, Resolve, radio};
 
@@ -23,6 +22,14 @@ const AWAITED: usize = 16;
 const AT_ONCE: Credit = Credit { octets: 4 << 20, messages: 1024 };
 /// Own packets of ARP and NDP that wait for one station at most.
 const OWN_WAITING_MOST: usize = 8;
+
+/// How worthy something is to be kept: whether something was ever sent to it, and when it was used.
+/// So a flood of strangers drives out itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(crate) struct Used {
+    pub(crate) sent: bool,
+    pub(crate) turn: u64,
+}
 
 /// An association below.
 pub(crate) struct Station<M: Message> {

@@ -108,20 +108,15 @@ impl<M: Message, K: DeviceKind> DevicePort<M, K> {
     /// Delivers what is held, as far as there is credit. Returns whether that is all.
     fn deliver(&mut self, out: &mut impl Outlet<Self>) -> bool {
         while let Some(mut batch) = self.held.take() {
-            let (next, cost) = if self.credit.covers(batch.cost()) {
-                let cost = batch.cost();
-                (batch, cost)
-            } else if self.credit.covers(first_cost(&batch))
-                && let Some(first) = batch.split_first()
-            {
-                self.held = Some(batch);
-                let cost = Credit { octets: first.len(), messages: 1 };
-                (first.into(), cost)
+            let next = if self.credit.covers(batch.cost()) {
+                batch
             } else {
+                let covered = batch.split_covered(self.credit);
                 self.held = Some(batch);
-                return false;
+                let Some(covered) = covered else { return false };
+                covered
             };
-            self.credit -= cost;
+            self.credit -= next.cost();
             out.indicate(FramesIndication::Delivered { port: 0, batch: next });
         }
         true
