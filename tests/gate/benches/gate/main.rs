@@ -16,6 +16,7 @@ mod events;
 mod ftp;
 mod headers;
 mod inet;
+mod ip;
 mod kiss;
 mod loss;
 mod maps;
@@ -68,6 +69,7 @@ fn figures() -> Vec<Figure> {
     maps::add(&mut figures);
     headers::add(&mut figures);
     inet::add(&mut figures);
+    ip::add(&mut figures);
     events::add(&mut figures);
     ftp::add(&mut figures);
     messages::add(&mut figures);
