@@ -139,6 +139,16 @@ pub(crate) fn put_timestamps(times: TcpTimestamps, into: &mut Vec<u8>) {
     into.extend_from_slice(&times.echo.to_be_bytes());
 }
 
+/// Returns the timestamps of options that are laid out as ours, with nothing else (RFC 7323 appendix
+/// A).
+#[inline]
+pub(crate) fn timestamps_alone(options: &[u8]) -> Option<TcpTimestamps> {
+    let [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, times @ ..] = options else { return None };
+    let (value, echo) = times.split_first_chunk()?;
+    let value = u32::from_be_bytes(*value);
+    Some(TcpTimestamps { value, echo: u32::from_be_bytes(echo.try_into().ok()?) })
+}
+
 /// Writes blocks, at least one and at most [`BLOCKS_MOST`], the lowest 32 bits of each number.
 pub(crate) fn put_sack<'a>(
     blocks: impl ExactSizeIterator<Item = &'a Range<u64>>,

@@ -253,6 +253,12 @@ impl<M: Message> BatchMessages<M> {
         self.left -= count;
     }
 
+    /// Returns the octets of each that is left, piece by piece, where they lie.
+    #[inline]
+    pub fn pieces(&self) -> impl Iterator<Item = impl Iterator<Item = &[u8]>> {
+        self.octets.messages(self.segment_size)
+    }
+
     /// Lends the octets of those that are left, where they lie in one piece.
     #[inline]
     pub fn octets(&mut self) -> Option<&[u8]> {

@@ -2,6 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
+use core::ops::Range;
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Ordering;
@@ -62,6 +63,15 @@ impl<M: Message> Ordering<M> for Total<M> {
         self.held += unit.body.len() + OVERHEAD;
         self.early.insert(unit.span.start, unit);
         None
+    }
+
+    #[inline]
+    fn takes_next(&mut self, span: &Range<u64>) -> bool {
+        let is_next = self.early.is_empty() && span.start == self.next;
+        if is_next {
+            self.next = span.end;
+        }
+        is_next
     }
 
     #[inline]

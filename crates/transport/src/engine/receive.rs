@@ -64,49 +64,52 @@ impl<C: Configuration> Association<C> {
     ) -> Result<Option<Delivery>, Dropped> {
         let mut view = self.view(now);
         let slots = &mut self.slots;
-        if slots.integrity.looks_at() == 0 {
-            // What may be refused, or wait for earlier data, is handled packet by packet.
-            let behind = behind.filter(|_| {
-                self.begun && slots.ordering.passes() && !slots.connection.is_half_open()
-            });
-            let octets = packet.len();
-            if let Some((mut unit, stamp)) =
-                slots.format.read_plain(&view, &self.receipts, front, packet, behind)
-            {
-                let octets = octets * unit.count as usize;
-                slots.lifetime.admit(&view, stamp, false)?;
-                if stamp.valid > 0 {
-                    unit.lifetime = slots.lifetime.left(&view, stamp);
-                }
-                slots
-                    .connection
-                    .admit(&view, &PacketInfo { octets, unit: true, ..PacketInfo::default() })?;
-                self.begin();
-                self.on_heard(now);
-                let up = self.accept(&mut view, &unit, packet, &memory.pool, room)?;
-                return Ok(up.map(|properties| Delivery { messages: unit.messages(), properties }));
+        let (octets, looks_at) = (packet.len(), slots.integrity.looks_at());
+        let mut is_verified = true;
+        if looks_at > 0 {
+            let front = packet.front(looks_at.min(octets));
+            let at = front.and_then(|front| slots.format.check(front, octets));
+            is_verified = at.as_ref().is_some_and(|at| at.offered);
+            slots.integrity.verify(packet, at)?;
+        }
+        // What was not verified below, may be refused, or wait for earlier data, is handled packet
+        // by packet. Where each octet has a number, several packets are one unit: that may wait.
+        let behind = behind.filter(|_| {
+            let may_wait = slots.format.numbering() == Numbering::Octets;
+            is_verified
+                && self.begun
+                && (may_wait || slots.ordering.passes())
+                && !slots.connection.is_half_open()
+        });
+        if let Some((mut unit, stamp)) =
+            slots.format.read_plain(&view, &self.receipts, front, packet, behind)
+        {
+            let octets = octets * unit.count as usize;
+            slots.lifetime.admit(&view, stamp, false)?;
+            if stamp.valid > 0 {
+                unit.lifetime = slots.lifetime.left(&view, stamp);
             }
+            let next = Some(unit.span.end);
+            let info = PacketInfo { octets, next, unit: true, ..PacketInfo::default() };
+            slots.connection.admit(&view, &info)?;
+            self.begin();
+            self.on_heard(now);
+            let up = self.accept(&mut view, &unit, packet, &memory.pool, room)?;
+            return Ok(up.map(|properties| Delivery { messages: unit.messages(), properties }));
         }
         self.receive_any(&mut view, front, packet.take(), memory).map(|()| None)
     }
 
-    /// Receives a packet with any content.
+    /// Receives a verified packet with any content.
     #[inline(never)]
     fn receive_any(
         &mut self,
         view: &mut View,
         front: Option<&FrontOf<C>>,
-        mut packet: C::Message,
+        packet: C::Message,
         memory: &mut Memory<C::Message>,
     ) -> Result<(), Dropped> {
-        let slots = &mut self.slots;
-        let (octets, looks_at) = (packet.len(), slots.integrity.looks_at());
-        if looks_at > 0 {
-            let at = packet
-                .front(looks_at.min(octets))
-                .and_then(|front| slots.format.check(front, octets));
-            slots.integrity.verify(&packet, at)?;
-        }
+        let (slots, octets) = (&mut self.slots, packet.len());
         memory.heard.clear();
         // The decoded packet stays where it was written: it is large.
         let mut decoded = slots.format.decode(view, front, packet, &mut memory.heard);
@@ -292,7 +295,7 @@ impl<C: Configuration> Association<C> {
             return self.deliver_parts(view, unit, body, pool);
         }
         self.pending += unit.numbers();
-        if self.slots.ordering.passes() {
+        if self.slots.ordering.takes_next(&unit.span) {
             return self.join(view, unit, body, pool, room);
         }
         self.deliver(view, unit, body, pool)

@@ -151,7 +151,7 @@ slot! {
         /// Packets that came `behind` it may be taken with it if they have the next numbers, as far
         /// as `receipts` miss all of them, carry nothing else, and were sent at the same time: the
         /// next pieces of its message, or whole messages. Only a format that labels pieces with
-        /// index and count may do so.
+        /// index and count may do so, or one whose numbers count octets: all are one unit then.
         fn read_plain(&mut self, view: &View, receipts: &Receipts, front: Option<&Self::Front>, packet: &mut M, behind: Option<&mut BatchMessages<M>>) -> Option<(UnitHeader, Timestamp)> = None;
         /// Encodes words to octets: *takes* from `say` what one packet can carry and writes what
         /// precedes the body of its unit, or the whole of a packet that has none. Of a unit that is

@@ -1,5 +1,7 @@
 //! The slots for what is delivered when, and for how pieces become messages.
 
+use core::ops::Range;
+
 use stackwright_contract::Instant;
 use stackwright_contract::services::MessageProperties;
 use stackwright_wire::Pool;
@@ -14,6 +16,9 @@ slot! {
         fn arrive(&mut self, unit: Unit<M>) -> Option<Unit<M>>;
         /// Returns whether every unit is delivered as it comes.
         fn passes(&self) -> bool = false;
+        /// Takes a unit with these numbers that arrived, if it is delivered at once and nothing with
+        /// it; returns whether it is. If not, it [arrives](Ordering::arrive).
+        fn takes_next(&mut self, span: &Range<u64>) -> bool = self.passes();
         /// Returns the next unit that may be delivered with it.
         fn next(&mut self) -> Option<Unit<M>> = None;
         /// Returns how many octets of memory wait for what is missing, with what each unit costs

@@ -1,5 +1,10 @@
 //! The Internet check (RFC 1071): the complement of the ones' complement sum of 16-bit words.
 
+use crate::processor::{self, Work};
+
+/// The octets from which on wider vectors are worth the question whether the processor has them.
+const LONG: usize = 128;
+
 /// The Internet check, fed piece by piece. Pieces may have any length: one of odd length is
 /// continued by the next.
 ///
@@ -67,24 +72,37 @@ fn plus(one: u16, other: u16) -> u16 {
     sum + u16::from(carry)
 }
 
-/// Adds 8 octets at a time as two 32-bit halves: the upper half of 64 bits holds up to 2^31
-/// carries. The compiler finds vector instructions for this.
+/// Adds all words; the sum is not folded yet.
 #[inline]
 fn sum(octets: &[u8]) -> u64 {
-    let mut sum = 0;
-    let (eights, rest) = octets.as_chunks::<8>();
-    for eight in eights {
-        let word = u64::from_ne_bytes(*eight);
-        sum += (word & 0xffff_ffff) + (word >> 32);
+    if octets.len() < LONG { Sum(octets).run() } else { processor::run(Sum(octets)) }
+}
+
+struct Sum<'a>(&'a [u8]);
+
+impl Work for Sum<'_> {
+    type Output = u64;
+
+    /// Adds 8 octets at a time as two 32-bit halves: the upper half of 64 bits holds up to 2^31
+    /// carries. The compiler finds vector instructions for this.
+    #[inline(always)]
+    fn run(self) -> u64 {
+        let Sum(octets) = self;
+        let mut sum = 0;
+        let (eights, rest) = octets.as_chunks::<8>();
+        for eight in eights {
+            let word = u64::from_ne_bytes(*eight);
+            sum += (word & 0xffff_ffff) + (word >> 32);
+        }
+        let (pairs, rest) = rest.as_chunks::<2>();
+        for pair in pairs {
+            sum += u64::from(u16::from_ne_bytes(*pair));
+        }
+        if let [last] = rest {
+            sum += u64::from(u16::from_ne_bytes([*last, 0]));
+        }
+        sum
     }
-    let (pairs, rest) = rest.as_chunks::<2>();
-    for pair in pairs {
-        sum += u64::from(u16::from_ne_bytes(*pair));
-    }
-    if let [last] = rest {
-        sum += u64::from(u16::from_ne_bytes([*last, 0]));
-    }
-    sum
 }
 
 /// Adds the carries until 16 bits are left.

@@ -136,6 +136,39 @@ impl Cursor {
         has_segment.then_some(cursor)
     }
 
+    /// Returns the position at the first segment of packets that lie in these segments, one in
+    /// each: behind the gap of each begins another. `None` where these are not all alike.
+    pub(super) fn within(&self, layout: &SegmentLayout) -> Option<Self> {
+        let SegmentLayout { gap, first_gap, last_gap, .. } = self.layout;
+        let are_alike = first_gap == gap && last_gap == gap;
+        let octets = self.layout.octets(0);
+        if !are_alike || octets != layout.stride() || octets != self.octets() {
+            return None;
+        }
+        let layout = SegmentLayout {
+            stride: self.layout.stride,
+            segments: layout.segments,
+            first_gap: gap + layout.first_gap,
+            gap: gap + layout.gap,
+            last_gap: gap + layout.last_gap,
+        };
+        Cursor::new(self.start.checked_sub(gap as usize)?..self.last, &layout)
+    }
+
+    /// Moves back to the segment at `place`. Returns whether that is right before this one, and as
+    /// long as the segments of its layout.
+    pub(super) fn step_back(&mut self, place: Range<usize>) -> bool {
+        let Some(index) = self.index.checked_sub(1) else { return false };
+        let (gap, octets) =
+            (self.layout.gap_before(self.index), self.layout.octets(index as usize));
+        if place.len() != octets || self.start.checked_sub(gap as usize) != Some(place.end) {
+            return false;
+        }
+        let Range { start, end } = place;
+        *self = Cursor { floor: start, start, end, index, ..*self };
+        true
+    }
+
     /// Returns the octets of all segments from this one on, which begins a message.
     pub(super) fn all_octets(&self) -> usize {
         let (all, each) = (self.segments(), self.layout.segments());

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | here | what is kept of both sides |
 //! | `receive.rs` | segments to words: the checks of RFC 9293 §3.10.7, in their order |
+//! | `predicted.rs` | segments that say nothing but the next data |
 //! | `send.rs` | words to segments |
 //! | `ecn.rs` | what both sides tell of marks |
 //! | `duplicates.rs` | what duplicate acknowledgements tell, without SACK |
@@ -15,6 +16,7 @@
 
 mod duplicates;
 mod ecn;
+mod predicted;
 mod receive;
 mod send;
 mod timestamps;
@@ -23,14 +25,15 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::net::IpAddr;
 
-use stackwright_contract::services::MessageProperties;
+use stackwright_contract::services::{BatchMessages, MessageProperties};
 use stackwright_contract::{Address, Instant, Participant, PathLimits};
+use stackwright_transport::Receipts;
 use stackwright_transport::component;
 use stackwright_transport::path_mtu::PathMtu;
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
     Cargo, Dropped, Ending, Incoming, MILLISECOND, Nanoseconds, Numbering, Opening, Outgoing,
-    Report, SECOND, Signals, View, unwrap,
+    Report, SECOND, Signals, Timestamp, UnitHeader, View, unwrap,
 };
 use stackwright_wire::internet::{Tcp, pseudo_header};
 use stackwright_wire::{Header, Message};
@@ -107,8 +110,9 @@ pub struct TcpFormat<M> {
     /// The most octets of data that the peer takes in a segment; nothing is sent before that is
     /// known.
     peer_takes: usize,
-    /// The largest window of the peer so far.
+    /// The largest window of the peer so far, and the last one, as it stood in the header.
     peer_window: u64,
+    window: u16,
     times: Timestamps,
     path: PathMtu,
     /// The number after the last octet that left; with parts, that is before its unit counts.
@@ -172,6 +176,7 @@ impl<M> TcpFormat<M> {
             peer_shift: 0,
             peer_takes: usize::MAX,
             peer_window: 0,
+            window: 0,
             times: Timestamps::new(offset),
             path: PathMtu::assuming(terms.segment, Tcp::LENGTH + overhead(&terms)),
             left: 0,
@@ -403,6 +408,19 @@ impl<M: Message> Format<M> for TcpFormat<M> {
         report: &mut Report,
     ) -> Result<Incoming<M>, Dropped> {
         self.read(view, front, packet, report)
+    }
+
+    #[inline]
+    fn read_plain(
+        &mut self,
+        view: &View,
+        receipts: &Receipts,
+        front: Option<&TcpFront>,
+        packet: &mut M,
+        behind: Option<&mut BatchMessages<M>>,
+    ) -> Option<(UnitHeader, Timestamp)> {
+        let unit = self.read_predicted(view, receipts, front?, packet, behind)?;
+        Some((unit, Timestamp::default()))
     }
 
     fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {

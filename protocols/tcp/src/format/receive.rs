@@ -249,6 +249,7 @@ impl<M: Message> TcpFormat<M> {
             let held = self.duplicates.on_heard(view, heard, end == start, segment);
             report.held.extend(held);
         }
+        self.window = header.window;
         let window = u64::from(header.window) << self.peer_shift;
         self.peer_window = self.peer_window.max(window);
         // Whatever is acceptable shows that the peer is there, and what it takes.

@@ -6,6 +6,7 @@ mod late;
 mod layers;
 mod marks;
 mod memory;
+mod predicted;
 mod scene;
 mod seeds;
 mod states;

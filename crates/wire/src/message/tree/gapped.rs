@@ -6,7 +6,7 @@ use triomphe::Arc;
 
 use super::Unshared;
 use super::slice::Slice;
-use crate::message::segments::{Cursor, SegmentsMut};
+use crate::message::segments::{Cursor, SegmentLayout, SegmentsMut};
 
 /// A gapped buffer that others may hold too. Nothing is allocated for its segments.
 #[derive(Clone, Debug)]
@@ -26,6 +26,19 @@ impl Gapped {
     #[inline]
     pub(super) fn first(&self) -> &[u8] {
         &self.block[self.cursor.start..self.cursor.end]
+    }
+
+    /// Drops the gaps of packets that lie in its segments, one in each. Returns its octets then;
+    /// `None` where they do not lie so.
+    pub(super) fn drop_gaps(&mut self, layout: &SegmentLayout) -> Option<usize> {
+        self.cursor = self.cursor.within(layout)?;
+        Some(self.cursor.all_octets())
+    }
+
+    /// Prepends the segment before it in its block. Returns whether `slice` is that.
+    #[inline]
+    pub(super) fn prepend(&mut self, slice: &Slice) -> bool {
+        slice.is_of(&self.block) && self.cursor.step_back(slice.place())
     }
 
     /// Drops the first `octets` octets, of which it has as many.

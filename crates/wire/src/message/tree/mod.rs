@@ -80,6 +80,20 @@ impl BufferTree {
         }
     }
 
+    /// Appends pieces, as segments where they are those behind the octets that are there.
+    #[inline(never)] // nearly every message has one slice
+    fn join_pieces(&mut self, mut rest: Self) {
+        if let (Pieces::One(Piece::Octets(slice)), Pieces::Gapped(behind)) =
+            (&self.pieces, &mut rest.pieces)
+            && behind.prepend(slice)
+        {
+            rest.length += self.length;
+            *self = rest;
+            return;
+        }
+        rest.pieces.for_each(|piece| self.join_piece(piece));
+    }
+
     fn join_small(&mut self, octets: &[u8]) {
         count_copied(octets.len());
         if let Some(Piece::Octets(last)) = self.pieces.last_mut()
@@ -334,7 +348,7 @@ impl Message for BufferTree {
         {
             self.length += rest.length;
         } else if !rest.is_empty() {
-            rest.pieces.for_each(|piece| self.join_piece(piece));
+            self.join_pieces(rest);
         }
     }
 
@@ -354,6 +368,12 @@ impl Message for BufferTree {
             self.length = cursor.all_octets();
             self.pieces = Pieces::Gapped(Gapped::new(packets, cursor));
             return self.pieces.settle();
+        }
+        if let Pieces::Gapped(gapped) = &mut self.pieces
+            && let Some(length) = gapped.drop_gaps(layout)
+        {
+            self.length = length;
+            return;
         }
         split_segments(self, layout);
     }

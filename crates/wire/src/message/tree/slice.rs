@@ -91,9 +91,15 @@ impl Slice {
     /// Appends `behind`, if that is right behind it in the same block. Returns whether it is.
     #[inline]
     pub(super) fn extend(&mut self, behind: &Slice) -> bool {
-        let follows = self.end == behind.start && Arc::ptr_eq(&self.block, &behind.block);
+        let follows = self.end == behind.start && self.is_of(&behind.block);
         self.end = if follows { behind.end } else { self.end };
         follows
+    }
+
+    /// Returns whether it is a part of `block`.
+    #[inline]
+    pub(super) fn is_of(&self, block: &Arc<Box<[u8]>>) -> bool {
+        Arc::ptr_eq(&self.block, block)
     }
 
     #[inline]

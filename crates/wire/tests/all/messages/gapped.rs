@@ -296,6 +296,19 @@ fn packets_of_one_block_are_joined_as_one_piece() {
     assert_eq!(*pool.take(), *block, "it is the same block");
 }
 
+/// A layer takes its header off each packet of a batch, and the next one does the same.
+#[test]
+fn gaps_within_segments_join_the_gaps_before_them() {
+    let block: Vec<u8> = (0..650).map(|octet| (octet / 3) as u8).collect();
+    let mut packets = BufferTree::from_block(block.clone().into(), 50, block.len());
+    packets.drop_gaps(&SegmentLayout::new(200, 20));
+    let mut message = packets.split_to(180);
+    message.join(packets);
+    message.drop_gaps(&SegmentLayout::new(180, 30));
+    agree(&message, &[&block[100..250], &block[300..450], &block[500..]].concat());
+    assert_eq!(message.segments_mut().map(|(gap, _)| gap.len()).collect::<Vec<_>>(), [100, 50, 50]);
+}
+
 #[test]
 fn the_rest_of_a_message_gets_no_header() {
     let mut message = BufferTree::with_headroom(0, &[7; 300]);
