@@ -47,6 +47,8 @@ enum Command {
     #[command(hide = true, alias = "report")]
     Campaign(Elsewhere),
     #[command(hide = true)]
+    InetEnd(table::InetEnd),
+    #[command(hide = true)]
     Station(run::Station),
     #[command(hide = true)]
     TransferStation(transfer::Station),
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Command::Transfer(arguments) => arguments.obey().map(well),
         Command::Documents(arguments) => arguments.obey().map(well),
         Command::TransferStation(station) => station.run().map(well),
+        Command::InetEnd(end) => end.run().map(well),
         Command::Station(station) => station.run().map(well),
     };
     done.unwrap_or_else(|problem| problem.end("lab"))

@@ -14,6 +14,7 @@
 //! | [`recovery`] | E16: selective repeat beside go-back-N |
 //! | [`fairness`] | how two transfers share a link |
 //! | [`soak`] | E25: many octets, many associations, and what they hold |
+//! | [`inet`] | TCP and IP of our own beside smoltcp and the kernel's |
 //! | [`jis`] | E17, E18, E20: pictures by a generated protocol |
 //! | [`octets`] | E11–E13, E15: checks, their operations, several layers in one pass |
 //! | [`wire`] | the limits of this machine: kernel TCP, raw UDP, the crossing of a layer |
@@ -22,6 +23,7 @@ mod artp;
 mod command;
 mod fairness;
 mod ftp;
+mod inet;
 mod jis;
 mod loss;
 mod lossy;
@@ -38,6 +40,7 @@ mod wire;
 mod xtp;
 
 pub(crate) use command::Arguments;
+pub(crate) use inet::InetEnd;
 
 use stackwright_results::Problem;
 use stackwright_results::outcome::{Axes, Row};
@@ -125,7 +128,7 @@ impl<Task, Ground> AnyTable for Table<Task, Ground> {
 }
 
 /// All tables, in the order of `all`.
-pub(crate) fn tables() -> [&'static dyn AnyTable; 22] {
+pub(crate) fn tables() -> [&'static dyn AnyTable; 23] {
     [
         map::TABLE,
         product_line::TABLE,
@@ -141,6 +144,7 @@ pub(crate) fn tables() -> [&'static dyn AnyTable; 22] {
         transports::TABLE,
         loss::TABLE,
         paths::TABLE,
+        inet::TABLE,
         xtp::TABLE,
         recovery::TABLE,
         fairness::TABLE,
