@@ -253,6 +253,12 @@ impl<M: Message> BatchMessages<M> {
         self.left -= count;
     }
 
+    /// Returns the same messages once more, as [`Batch::share`].
+    #[inline]
+    pub fn share(&self) -> Self {
+        BatchMessages { octets: self.octets.share(), ..*self }
+    }
+
     /// Returns the octets of each that is left, piece by piece, where they lie.
     #[inline]
     pub fn pieces(&self) -> impl Iterator<Item = impl Iterator<Item = &[u8]>> {

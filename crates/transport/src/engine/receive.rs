@@ -17,7 +17,8 @@ use crate::slots::{
     Joined, Lifetime as _, Membership as _, Ordering as _, PacketInfo, Rate as _,
 };
 use crate::words::{
-    Dropped, Ending, Label, Nanoseconds, Numbering, Report, SECOND, Signals, Unit, UnitHeader, View,
+    Dropped, Ending, Label, Nanoseconds, Numbering, Report, SECOND, Signals, Timestamp, Unit,
+    UnitHeader, View,
 };
 
 /// How long the packet that everything waits for may be refused, before it is taken for one that
@@ -72,18 +73,18 @@ impl<C: Configuration> Association<C> {
             is_verified = at.as_ref().is_some_and(|at| at.offered);
             slots.integrity.verify(packet, at)?;
         }
-        // What was not verified below, may be refused, or wait for earlier data, is handled packet
-        // by packet. Where each octet has a number, several packets are one unit: that may wait.
+        // What may be refused, or wait for earlier data, is handled packet by packet. Where each
+        // octet has a number, several packets are one unit, which may wait.
         let behind = behind.filter(|_| {
             let may_wait = slots.format.numbering() == Numbering::Octets;
-            is_verified
-                && self.begun
-                && (may_wait || slots.ordering.passes())
-                && !slots.connection.is_half_open()
+            self.begun && (may_wait || slots.ordering.passes()) && !slots.connection.is_half_open()
         });
-        if let Some((mut unit, stamp)) =
-            slots.format.read_plain(&view, &self.receipts, front, packet, behind)
-        {
+        let read = match behind {
+            Some(behind) if !is_verified => self.read_unverified(&view, front, packet, behind)?,
+            behind => slots.format.read_plain(&view, &self.receipts, front, packet, behind),
+        };
+        if let Some((mut unit, stamp)) = read {
+            let slots = &mut self.slots;
             let octets = octets * unit.count as usize;
             slots.lifetime.admit(&view, stamp, false)?;
             if stamp.valid > 0 {
@@ -98,6 +99,32 @@ impl<C: Configuration> Association<C> {
             return Ok(up.map(|properties| Delivery { messages: unit.messages(), properties }));
         }
         self.receive_any(&mut view, front, packet.take(), memory).map(|()| None)
+    }
+
+    /// Does [`Format::read_plain`](crate::slots::Format::read_plain) where the packets `behind` are
+    /// to be verified: each that is taken, and none of the unit counts if one was altered.
+    #[inline(never)]
+    fn read_unverified(
+        &mut self,
+        view: &View,
+        front: Option<&FrontOf<C>>,
+        packet: &mut C::Message,
+        behind: &mut BatchMessages<C::Message>,
+    ) -> Result<Option<(UnitHeader, Timestamp)>, Dropped> {
+        let (slots, receipts) = (&mut self.slots, &self.receipts);
+        if !C::Message::SHARES {
+            return Ok(slots.format.read_plain(view, receipts, front, packet, None));
+        }
+        let packets = behind.share();
+        let read = slots.format.read_plain(view, receipts, front, packet, Some(behind));
+        let taken = packets.len() - behind.len();
+        for mut packet in packets.take(taken) {
+            let octets = packet.len();
+            let front = packet.front(slots.integrity.looks_at().min(octets));
+            let at = front.and_then(|front| slots.format.check(front, octets));
+            slots.integrity.verify(&packet, at)?;
+        }
+        Ok(read)
     }
 
     /// Receives a verified packet with any content.

@@ -80,9 +80,9 @@ impl BufferTree {
         }
     }
 
-    /// Appends pieces, as segments where they are those behind the octets that are there.
+    /// Appends segments, which stay segments where they are behind the octets that are there.
     #[inline(never)] // nearly every message has one slice
-    fn join_pieces(&mut self, mut rest: Self) {
+    fn join_gapped(&mut self, mut rest: Self) {
         if let (Pieces::One(Piece::Octets(slice)), Pieces::Gapped(behind)) =
             (&self.pieces, &mut rest.pieces)
             && behind.prepend(slice)
@@ -347,8 +347,10 @@ impl Message for BufferTree {
             && slice.extend(behind)
         {
             self.length += rest.length;
+        } else if matches!(rest.pieces, Pieces::Gapped(_)) {
+            self.join_gapped(rest);
         } else if !rest.is_empty() {
-            self.join_pieces(rest);
+            rest.pieces.for_each(|piece| self.join_piece(piece));
         }
     }
 
