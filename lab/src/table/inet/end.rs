@@ -18,10 +18,11 @@ use stackwright_examples::jis::SmolTcp;
 use stackwright_ip::{Config as IpConfig, Ip, Point};
 use stackwright_results::Problem;
 use stackwright_tcp::{Config as TcpConfig, layer};
+use stackwright_wire::BufferTree;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::task::LocalSet;
 
-use crate::transport::M;
+type M = BufferTree;
 
 /// Where the peer listens, and who listens for it.
 pub(super) const PORT: u16 = 4331;

@@ -37,7 +37,8 @@ impl<M: Message> TcpFormat<M> {
         // Without SACK, acknowledgements are counted.
         let is_open = self.is_known && self.terms.sack;
         let halves_are_open = self.fin_heard.is_none() && self.fin_said.is_none();
-        let says_data = header.ack && !header.syn && !header.fin && !header.rst;
+        let Tcp { cwr, ece, urg, rst, syn, fin, .. } = *header;
+        let says_data = header.ack && !(cwr || ece || urg || rst || syn || fin);
         if !(is_open && halves_are_open && says_data)
             || header.sequence_number != start as u32
             || header.acknowledgment_number != view.settled_upto as u32
