@@ -94,6 +94,7 @@ impl InetEnd {
         match self.stack {
             InetStack::Kernel if self.work == InetWork::Accept => {
                 let listener = tokio::net::TcpListener::bind(remote).await?;
+                println!("it listens");
                 loop {
                     closes(listener.accept().await?.0);
                 }
@@ -121,6 +122,7 @@ impl InetEnd {
         }
         let config = Config::default();
         let endpoint = Endpoint::bind(remote, config, make).await.map_err(io::Error::other)?;
+        println!("it listens");
         loop {
             closes(endpoint.accept_stream().await.map_err(io::Error::other)?);
         }

@@ -15,6 +15,7 @@ mod end;
 pub(crate) use end::InetEnd;
 
 use std::env;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -177,18 +178,15 @@ impl Ground {
 
     /// Lets the kernel open connections to a stack.
     fn accepts(&self, stack: InetStack, side: Side) -> Result<f64, Problem> {
-        let (host, port) = match side {
-            Side::A => (IpAddr::from([10, 78, 0, 2]), 0.0),
-            Side::B => (self.ends.address(side), 0.0),
+        let host = match side {
+            Side::A => [10, 78, 0, 2].into(),
+            Side::B => self.ends.address(side),
         };
-        let mut serve = command(&self.ends, side, stack, InetWork::Accept, host, port);
-        let _server = Running::try_start(&mut serve).map_err(Problem::new)?;
-        let open = || command(&self.ends, Side::A, InetStack::Kernel, InetWork::Open, host, 0.0);
-        // It listens soon.
-        figure(&mut open()).or_else(|_| {
-            std::thread::sleep(Duration::from_millis(200));
-            figure(&mut open())
-        })
+        let mut serve = command(&self.ends, side, stack, InetWork::Accept, host, 0.0);
+        let mut server = Running::try_start(&mut serve).map_err(Problem::new)?;
+        // It says when it listens.
+        BufReader::new(server.output()).read_line(&mut String::new()).map_err(Problem::new)?;
+        figure(&mut command(&self.ends, Side::A, stack, InetWork::Open, host, 0.0))
     }
 }
 
@@ -217,7 +215,6 @@ fn figure(command: &mut Command) -> Result<f64, Problem> {
     let ended = eventually(Duration::from_secs(60), || !process.alive());
     let (mut said, mut complaint) = (String::new(), String::new());
     if ended {
-        use std::io::Read as _;
         process.output().read_to_string(&mut said).map_err(Problem::new)?;
         process.errors().read_to_string(&mut complaint).map_err(Problem::new)?;
     }

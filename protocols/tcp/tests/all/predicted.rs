@@ -85,7 +85,7 @@ fn no_octet_of_a_header_may_be_another() {
             hears(&mut scene, &segments, together);
             let mut last = answers(&mut scene).pop().expect("it is acknowledged");
             // The check, and the clock when it left.
-            [16..18, 24..28].map(|differ| last[differ].fill(0));
+            [16..18, 24..28].into_iter().for_each(|differ| last[differ].fill(0));
             (std::mem::take(&mut scene.ends[1].heard), last)
         });
         assert!(together == apart, "octet {} of segment {}", place % SEGMENT, place / SEGMENT);
