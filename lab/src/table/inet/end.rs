@@ -210,6 +210,7 @@ fn prepare(stream: &impl AsFd) -> io::Result<()> {
 /// Serves whoever connects.
 fn serve(local: SocketAddr) -> io::Result<f64> {
     let listener = TcpListener::bind(local)?;
+    println!("it listens");
     loop {
         let stream = listener.accept()?.0;
         // Who has what it wants resets the connection.

@@ -153,10 +153,8 @@ impl Ground {
                 return Err(Problem::new("the devices cannot be set up"));
             }
         }
-        let [a, b] = Side::ALL.map(|side| {
-            let mut peer = command(&ends, side, InetStack::Kernel, InetWork::Peer, ANY, 0.0);
-            Running::try_start(&mut peer).map_err(Problem::new)
-        });
+        let [a, b] = Side::ALL
+            .map(|side| listens(command(&ends, side, InetStack::Kernel, InetWork::Peer, ANY, 0.0)));
         Ok(Ground { _peers: [a?, b?], ends })
     }
 
@@ -182,10 +180,7 @@ impl Ground {
             Side::A => [10, 78, 0, 2].into(),
             Side::B => self.ends.address(side),
         };
-        let mut serve = command(&self.ends, side, stack, InetWork::Accept, host, 0.0);
-        let mut server = Running::try_start(&mut serve).map_err(Problem::new)?;
-        // It says when it listens.
-        BufReader::new(server.output()).read_line(&mut String::new()).map_err(Problem::new)?;
+        let _server = listens(command(&self.ends, side, stack, InetWork::Accept, host, 0.0))?;
         figure(&mut command(&self.ends, Side::A, stack, InetWork::Open, host, 0.0))
     }
 }
@@ -207,6 +202,13 @@ fn command(
     command.args([host.to_string(), seconds.to_string()]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// Starts a server, and waits until it says that it listens.
+fn listens(mut command: Command) -> Result<Running, Problem> {
+    let mut server = Running::try_start(&mut command).map_err(Problem::new)?;
+    BufReader::new(server.output()).read_line(&mut String::new()).map_err(Problem::new)?;
+    Ok(server)
 }
 
 /// Runs a command that prints a figure.
