@@ -21,8 +21,7 @@ fn main() -> Result<(), Wrong> {
     let address = env::var("ADDRESS").ok().and_then(|address| address.parse().ok());
     let address = address.ok_or("ADDRESS is the own one, as in ADDRESS=10.77.0.2/24")?;
     fetch(|driver, view| {
-        let below =
-            Over::new(Framed::default(), SmolTcp::new(&driver.registry(), &device, address)?);
+        let below = Over::new(Framed::default(), SmolTcp::new(driver, &device, address)?);
         Ok((Over::new(client(view), below), BODY_MOST))
     })
 }

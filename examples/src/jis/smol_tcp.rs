@@ -16,7 +16,7 @@ use stackwright::contract::services::{Credit, Ended, Streams, StreamsIndication,
 use stackwright::contract::{
     Context, Facts, Guarantees, Handle, Instant, Outlet, Participant, PathLimits, Protocol,
 };
-use stackwright::drivers::{Readiness, Ready, Registry, token};
+use stackwright::drivers::{Driver, Readiness, Ready, token};
 use stackwright::wire::Message;
 
 use super::Picture;
@@ -60,11 +60,12 @@ impl SmolTcp {
     ///
     /// # Errors
     /// If there is no such device, or no right to use it.
-    pub fn new(registry: &Registry, name: &str, local: IpCidr) -> io::Result<Self> {
+    pub fn new(driver: &Driver, name: &str, local: IpCidr) -> io::Result<Self> {
         let IpCidr::Ipv4(own) = local;
         let mut device = TunTapInterface::new(name, Medium::Ip)?;
         let descriptor = device.as_raw_fd();
         let device_token = token(0, DEVICE);
+        let registry = driver.registry();
         registry.register(&mut SourceFd(&descriptor), device_token, Interest::READABLE)?;
         let mut config = Config::new(HardwareAddress::Ip);
         config.random_seed = fastrand::u64(..);
@@ -89,13 +90,6 @@ impl SmolTcp {
             due: false,
             deadline: None,
         })
-    }
-
-    /// Has `change` alter the socket before it is used.
-    #[must_use]
-    pub fn with_socket(mut self, change: impl FnOnce(&mut Socket<'static>)) -> Self {
-        change(self.sockets.get_mut(self.socket));
-        self
     }
 
     fn connect(&mut self, remote: Participant) -> Result<(), Ended> {
@@ -138,7 +132,7 @@ impl SmolTcp {
                 association,
                 local: SocketAddr::new(IpAddr::V4(self.local), local.port).into(),
                 remote: remote.into(),
-                credit: Credit::of_octets(socket.send_capacity()),
+                credit: Credit::of_octets(ROOM_DOWN),
                 path: PathLimits::UNBOUNDED,
             });
         }

@@ -10,11 +10,9 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use nix::sys::socket::{setsockopt, sockopt};
-use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer};
 use stackwright::compose::Over;
 use stackwright_drivers::tun::Tun;
 use stackwright_endpoint::{Config, Endpoint, StreamStack, System};
-use stackwright_examples::jis::SmolTcp;
 use stackwright_ip::{Config as IpConfig, Ip, Point};
 use stackwright_results::Problem;
 use stackwright_tcp::{Config as TcpConfig, layer};
@@ -22,14 +20,15 @@ use stackwright_wire::BufferTree;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::task::LocalSet;
 
+use super::smoltcp;
+
 type M = BufferTree;
 
 /// Where the peer listens, and who listens for it.
 pub(super) const PORT: u16 = 4331;
 
-/// Octets that are written at once, and that smoltcp's buffers hold.
-const WRITE: usize = 64 << 10;
-const BUFFER: usize = 1 << 20;
+/// Octets that are written at once.
+pub(super) const WRITE: usize = 64 << 10;
 
 /// How many connections there are at once, and how many in all.
 const AT_ONCE: usize = 64;
@@ -106,7 +105,7 @@ impl InetEnd {
             }
             InetStack::Ours => self.over(remote, |system| ours(system, 65_507)).await,
             InetStack::Segments => self.over(remote, |system| ours(system, 0)).await,
-            InetStack::Smoltcp => self.over(remote, smoltcp).await,
+            InetStack::Smoltcp => smoltcp::bulk(remote, self.work, self.seconds),
         }
     }
 
@@ -181,16 +180,6 @@ fn ours(system: &System, run: usize) -> impl StreamStack<Message = M> + use<> {
     let ip = Ip::new(IpConfig::host([10, 78, 0, 2].into(), 24).through([10, 78, 0, 1].into(), 0));
     let below = Over::new(ip, Over::new(Point::default(), tun));
     Over::new(layer::<M>(config, system.seed()), below)
-}
-
-fn smoltcp(system: &System) -> SmolTcp {
-    let address = "10.79.0.2/24".parse().expect("it is an address");
-    let made = SmolTcp::new(&system.registry(), "sm0", address);
-    there("sm0", made).with_socket(|socket| {
-        let buffer = || SocketBuffer::new(vec![0; BUFFER]);
-        *socket = Socket::new(buffer(), buffer());
-        socket.set_congestion_control(CongestionControl::Cubic);
-    })
 }
 
 /// The makers of stacks do not fail: without its device, this process has nothing to do.

@@ -11,6 +11,7 @@
 //! may open `/dev/net/tun`.
 
 mod end;
+mod smoltcp;
 
 pub(crate) use end::InetEnd;
 
