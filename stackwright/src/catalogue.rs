@@ -176,6 +176,10 @@ catalogue! {
     stackwright_udp::Udp<M>: "datagrams between ports, over IP"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_wire::internet::Udp>())])
         => stackwright_udp::described,
+    stackwright_xstp::XstpLayer<M>: "reliable streams of octets over links that lose, and come and go"
+        .with_syntax(stackwright_xstp::SYNTAX)
+        .with_policies::<stackwright_xstp::Xstp<M>>()
+        => stackwright_xstp::described,
     stackwright_xtp::Layer<M, Stream>:
         "reliable streams of octets, without congestion control"
         .with_syntax(stackwright_xtp::SYNTAX)

@@ -48,4 +48,5 @@ pub use stackwright_tls as tls;
 pub use stackwright_transport as transport;
 pub use stackwright_udp as udp;
 pub use stackwright_wire as wire;
+pub use stackwright_xstp as xstp;
 pub use stackwright_xtp as xtp;

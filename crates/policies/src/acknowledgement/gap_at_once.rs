@@ -23,6 +23,7 @@ use stackwright_transport::{Receipts, wraps};
 #[derive(Clone, Debug)]
 pub struct GapAtOnce<A> {
     other: A,
+    waits: bool,
     /// The numbers among which some were missing since the last report.
     gap: Option<Range<u64>>,
 }
@@ -30,7 +31,14 @@ pub struct GapAtOnce<A> {
 impl<A> GapAtOnce<A> {
     /// Creates the policy around `other`.
     pub const fn new(other: A) -> Self {
-        GapAtOnce { other, gap: None }
+        GapAtOnce { other, waits: false, gap: None }
+    }
+
+    /// Leaves gaps to the other policy, too: where a link carries one direction at a time, a report
+    /// would meet what its peer still sends.
+    #[must_use]
+    pub fn when_asked(self) -> Self {
+        GapAtOnce { waits: true, ..self }
     }
 }
 
@@ -44,7 +52,7 @@ impl<A: Acknowledgement> slots::WrapsAcknowledgement for GapAtOnce<A> {
         octets: usize,
         gap: Option<Range<u64>>,
     ) {
-        if let Some(new) = &gap {
+        if let Some(new) = gap.as_ref().filter(|_| !self.waits) {
             self.gap.get_or_insert_with(|| new.clone()).end = new.end;
         }
         self.other.on_received(view, unit, octets, gap);

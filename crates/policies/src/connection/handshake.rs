@@ -11,6 +11,9 @@ use super::halves::Halves;
 /// How often a request is sent at most (MaxCC, Q.2110), unless configured.
 const TRIES_MOST: u32 = 4;
 
+/// How many times an interval is doubled, at most.
+const DOUBLED_MOST: u32 = 30;
+
 /// Opens with a request and its answer (SSCOP's BGN and BGAK), and closes with a request and its
 /// answer when all data sent has arrived (END and ENDAK). A request is repeated at an interval
 /// (Timer_CC) until it is answered.
@@ -31,6 +34,8 @@ const TRIES_MOST: u32 = 4;
 pub struct Handshake {
     state: State,
     every: Nanoseconds,
+    /// The longest interval that the first one is doubled to; 0: it stays the same.
+    doubled_most: Nanoseconds,
     tries_most: u32,
     halves: Halves,
     /// The answer that the peer is owed.
@@ -59,6 +64,7 @@ impl Handshake {
         Handshake {
             state: State::Idle,
             every,
+            doubled_most: 0,
             tries_most: TRIES_MOST,
             halves: Halves::OPEN,
             answer: Signals::NONE,
@@ -71,6 +77,19 @@ impl Handshake {
     #[must_use]
     pub const fn tries(self, most: u32) -> Self {
         Handshake { tries_most: most, ..self }
+    }
+
+    /// Doubles the interval with each request that is not answered, up to `most` nanoseconds: the
+    /// peer may be out of reach for hours.
+    #[must_use]
+    pub const fn doubling(self, most: Nanoseconds) -> Self {
+        Handshake { doubled_most: most, ..self }
+    }
+
+    /// Returns when to ask again behind so many requests.
+    fn again(&self, view: &View, tries: u32) -> Instant {
+        let doubled = self.every.saturating_mul(1 << tries.min(DOUBLED_MOST));
+        view.now.later(doubled.min(self.doubled_most).max(self.every))
     }
 
     fn leaves(&self, view: &View) -> bool {
@@ -190,7 +209,6 @@ impl Connection for Handshake {
         if signals.has(Signals::FINISH) && matches!(self.state, State::Open(_)) {
             self.halves.on_finish_said(view, self.every);
         }
-        let again = view.now.later(self.every);
         self.state = match self.state {
             _ if signals.has(Signals::ENDED) => State::Ended(match self.left {
                 _ if self.why != Ending::Finished => self.why,
@@ -201,11 +219,11 @@ impl Connection for Handshake {
                 _ => Ending::Reset(0),
             }),
             State::Asking(_, tries) if signals.has(Signals::OPEN) => {
-                State::Asking(again, tries + 1)
+                State::Asking(self.again(view, tries), tries.saturating_add(1))
             }
-            State::Open(_) if signals.has(Signals::END) => State::Leaving(again, 1),
+            State::Open(_) if signals.has(Signals::END) => State::Leaving(self.again(view, 0), 1),
             State::Leaving(_, tries) if signals.has(Signals::END) => {
-                State::Leaving(again, tries + 1)
+                State::Leaving(self.again(view, tries), tries.saturating_add(1))
             }
             state => state,
         };

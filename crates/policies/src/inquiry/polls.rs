@@ -5,6 +5,9 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Inquiry;
 use stackwright_transport::words::{Nanoseconds, Occasion, View};
 
+/// How many times an interval is doubled, at most.
+const DOUBLED_MOST: u32 = 30;
+
 /// Asks every `most` packets, and at an interval as long as something is in flight or waits
 /// (SSCOP's POLL, MaxPD and Timer_POLL). A peer that answers none for too long counts as gone
 /// (Timer_NO-RESPONSE).
@@ -22,6 +25,12 @@ pub struct Polls {
     every: Nanoseconds,
     most: u32,
     silence: Nanoseconds,
+    /// Whether the last packet of a burst asks, too.
+    at_ends: bool,
+    /// The longest interval that the first one is doubled to; 0: it stays the same.
+    patience: Nanoseconds,
+    /// How many questions in a row were asked while an answer was late.
+    unanswered: u32,
     /// How many packets left since the last inquiry.
     since: u32,
     at: Instant,
@@ -36,7 +45,39 @@ impl Polls {
     /// that answers none for `silence` nanoseconds counts as gone.
     pub const fn new(every: Nanoseconds, most: u32, silence: Nanoseconds) -> Self {
         let (at, heard) = (Instant::END, Instant::START);
-        Polls { every, most, silence, since: 0, at, latest: 0, heard, gone: false }
+        Polls {
+            every,
+            most,
+            silence,
+            at_ends: false,
+            patience: 0,
+            unanswered: 0,
+            since: 0,
+            at,
+            latest: 0,
+            heard,
+            gone: false,
+        }
+    }
+
+    /// Asks with the last packet of a burst, too: on a link that carries one direction at a time,
+    /// the peer answers when this side falls silent.
+    #[must_use]
+    pub const fn at_ends(self) -> Self {
+        Polls { at_ends: true, ..self }
+    }
+
+    /// Doubles the interval with each question that is not answered, up to `most` nanoseconds: a
+    /// peer that is out of reach costs little, and need not be gone.
+    #[must_use]
+    pub const fn patient(self, most: Nanoseconds) -> Self {
+        Polls { patience: most, ..self }
+    }
+
+    /// Returns after how long the next question is due.
+    fn interval(&self) -> Nanoseconds {
+        let doubled = self.every.saturating_mul(1 << self.unanswered.min(DOUBLED_MOST));
+        doubled.min(self.patience).max(self.every)
     }
 
     fn begin(&mut self, view: &View) {
@@ -48,7 +89,8 @@ impl Polls {
 
 impl Inquiry for Polls {
     fn due(&self, view: &View, occasion: Occasion) -> bool {
-        occasion == Occasion::Signal || self.since >= self.most || self.at <= view.now
+        let ends = self.at_ends && matches!(occasion, Occasion::Unit { last: true, .. });
+        occasion == Occasion::Signal || ends || self.since >= self.most || self.at <= view.now
     }
 
     fn on_sent(&mut self, view: &View) {
@@ -60,17 +102,24 @@ impl Inquiry for Polls {
         self.begin(view);
         // When nothing else is of interest, the answer to this one is, and has its time.
         let over = view.idle && view.drained;
-        let wait = if over { self.every.max(view.rtt.timeout) } else { self.every };
+        let every = self.interval();
+        let is_late = view.now.nanoseconds_since(self.heard) > every.max(view.rtt.timeout);
+        self.unanswered = if is_late { self.unanswered.saturating_add(1) } else { 0 };
+        let wait = if over { every.max(view.rtt.timeout) } else { every };
         (self.since, self.latest, self.at) = (0, number, view.now.later(wait));
         self.gone = view.now.nanoseconds_since(self.heard) > self.silence;
     }
 
     fn on_answer(&mut self, view: &View, number: u32, _: Nanoseconds) {
-        self.heard = view.now;
+        (self.heard, self.unanswered) = (view.now, 0);
         // An older one says nothing about the signals that were sent with the latest.
         if view.idle && view.drained && number == self.latest {
             (self.since, self.at) = (0, Instant::END);
         }
+    }
+
+    fn heeds_last(&self) -> bool {
+        self.at_ends
     }
 
     fn gives_up(&self) -> bool {

@@ -18,5 +18,5 @@ mod offered;
 pub use absent::Absent;
 pub use crc32c::Crc32c;
 pub use cxor::Cxor;
-pub use internet::Internet;
+pub use internet::{Internet, hosts_sum};
 pub use offered::OfferedCheck;

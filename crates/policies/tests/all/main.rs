@@ -2,5 +2,4 @@
 
 mod congestion;
 mod names;
-mod outlines;
 mod totality;

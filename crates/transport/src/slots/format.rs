@@ -34,6 +34,14 @@ impl CheckAt {
     pub const fn new(field: usize, covers: Range<usize>) -> Self {
         CheckAt { field, covers, plus: 0, offered: false }
     }
+
+    /// Returns a check that covers a pseudo-header, too: that of hosts with this sum, and the
+    /// `octets` of the packet (RFC 9293 §3.1).
+    #[must_use]
+    pub fn behind(self, hosts: u16, octets: usize) -> Self {
+        let sum = u32::from(hosts) + octets as u32;
+        CheckAt { plus: ((sum & 0xffff) + (sum >> 16)) as u16, ..self }
+    }
 }
 
 /// What the [locator](crate::Host::locate) of a protocol reads of a packet before its association

@@ -10,7 +10,7 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Context, Duration, Handle, IndicationOf, Protocol};
 use stackwright_simulator::{
-    Application, Asks, Conditions, Reorder, SimulatedDatagrams, StationId, World,
+    Application, Asks, Conditions, Reorder, SimulatedDatagrams, SimulatedHosts, StationId, World,
 };
 use stackwright_transport::{Associations, Configuration, Host, Transport};
 use stackwright_wire::Message;
@@ -210,7 +210,7 @@ pub trait Streaming:
 
 impl<H: Host<Configuration: Configuration<Message = M>, Transfer = Streams<M>>> Streaming for H {}
 
-type Stack<H> = Over<Transport<H>, SimulatedDatagrams<M>>;
+type Stack<H> = Over<Transport<H>, Over<SimulatedHosts<M>, SimulatedDatagrams<M>>>;
 
 /// It loses, doubles, reorders and alters.
 fn bad(random: &mut Rng) -> Conditions {
@@ -229,13 +229,15 @@ fn bad(random: &mut Rng) -> Conditions {
 }
 
 /// Clients open more streams than a server awaits, which are refused with the code `refusal`; each
-/// side sends, and ends it in its own way. `make` makes the host of the station at this address.
+/// side sends, and ends it in its own way. `make` makes the host of the station at this address;
+/// below, it is the protocol of that number.
 ///
 /// # Panics
 /// If a promise of streams is broken.
 pub fn streams<
     H: Host<Configuration: stackwright_transport::Configuration<Message = M>, Transfer = Streams<M>>,
 >(
+    protocol: u8,
     refusal: Code,
     make: impl Fn(u8) -> H,
 ) {
@@ -244,9 +246,9 @@ pub fn streams<
     let range = seeds(usual);
     let seeds = range.end as usize;
     for seed in range {
-        one(&make, seed, refusal, &mut counts);
+        one(&(protocol, &make), seed, refusal, &mut counts);
         if seed % 10 == 0 {
-            nothing(&make, seed);
+            nothing(&(protocol, &make), seed);
         }
     }
     if seeds >= 100 {
@@ -269,7 +271,12 @@ struct Scene<H: Streaming> {
 
 impl<H: Streaming> Scene<H> {
     /// The server awaits as many streams as it has sides; each client opens as many as it has.
-    fn new(make: &impl Fn(u8) -> H, seed: u64, random: &mut Rng, sides: [Vec<Side>; 3]) -> Self {
+    fn new(
+        (protocol, make): &(u8, &impl Fn(u8) -> H),
+        seed: u64,
+        random: &mut Rng,
+        sides: [Vec<Side>; 3],
+    ) -> Self {
         let mut world = World::new(seed);
         world.network_mut().set_conditions(bad(random));
         // Of half of the seeds, less credit than a packet has octets.
@@ -282,11 +289,9 @@ impl<H: Streaming> Scene<H> {
             let talker = Talker { sides, random: Rng::with_seed(seed + u64::from(last)) };
             let address = IpAddr::from([10, 0, 0, last]);
             let layer = Transport::new(Associations::new(make(last)), seed);
-            world.add(
-                address,
-                Over::new(layer, SimulatedDatagrams::new(address, ROOM_BELOW)),
-                talker,
-            )
+            let below = SimulatedDatagrams::new(address, ROOM_BELOW);
+            let hosts = SimulatedHosts::new(address, *protocol);
+            world.add(address, Over::new(layer, Over::new(hosts, below)), talker)
         });
         let local = SocketAddr::from((SERVER, PORT)).into();
         world.ask(stations[0], StreamsRequest::Listen { listener: LISTENER, local });
@@ -324,7 +329,9 @@ impl<H: Streaming> Scene<H> {
         for (nth, station) in stations.into_iter().enumerate() {
             let layer = &self.world.stack(station).upper;
             assert_eq!(layer.associations(), 0, "seed {seed}");
-            assert!(nth == 0 || layer.names() == 0, "seed {seed}");
+            // Where strangers are heard, a listener and names that it awaits are left.
+            let heard = H::hears().map_or(0, |_| 1 + H::AWAITS);
+            assert!(nth == 0 || layer.names() <= heard, "seed {seed}: {}", layer.names());
         }
         self
     }
@@ -338,7 +345,7 @@ impl<H: Streaming> fmt::Debug for Scene<H> {
 }
 
 /// Both sides send nothing at all.
-fn nothing<H: Streaming>(make: &impl Fn(u8) -> H, seed: u64) {
+fn nothing<H: Streaming>(make: &(u8, &impl Fn(u8) -> H), seed: u64) {
     let mut random = Rng::with_seed(seed);
     let mut side = |id: u8, deeds: &[Deed]| {
         let deed = deeds[random.usize(..deeds.len())];
@@ -355,7 +362,12 @@ fn nothing<H: Streaming>(make: &impl Fn(u8) -> H, seed: u64) {
     }
 }
 
-fn one<H: Streaming>(make: &impl Fn(u8) -> H, seed: u64, refusal: Code, counts: &mut Counts) {
+fn one<H: Streaming>(
+    make: &(u8, &impl Fn(u8) -> H),
+    seed: u64,
+    refusal: Code,
+    counts: &mut Counts,
+) {
     let mut random = Rng::with_seed(seed);
     let opened: [usize; 2] = [random.usize(1..4), random.usize(0..3)];
     let awaited = random.usize(1..=opened.iter().sum());

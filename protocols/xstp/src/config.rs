@@ -1,0 +1,108 @@
+//! The configuration of XSTP.
+
+use core::num::NonZeroU64;
+
+use stackwright_contract::services::Credit;
+use stackwright_transport::Limits;
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
+
+/// The octets of the shortest packet that a peer may be told is the longest.
+pub const PACKET_LEAST: u16 = 40;
+
+/// The settings of XSTP. [`Config::new`] suits local networks and satellites, [`Config::radio`]
+/// packet radio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The longest packet that is sent, header included, in octets: 40 … 65 515. The path may
+    /// shorten it, and the peer.
+    pub packet: u16,
+    /// The receive window, in packets: 1 … 254.
+    pub window: u8,
+    /// The most that may be on its way from the application to the peer.
+    pub send: Credit,
+    /// The limits that all connections share for windows that have grown.
+    pub limits: Limits,
+    /// The rate at which packets leave, in octets per second, and how many may leave at once, in
+    /// octets. Without it, the congestion window alone bounds them.
+    pub rate: Option<(NonZeroU64, u32)>,
+    /// Whether the link carries one direction at a time: a gap is told when the sender asks, and
+    /// not while it sends.
+    pub half_duplex: bool,
+    /// How often questions are asked while something is in flight (Timer_POLL).
+    pub poll: Nanoseconds,
+    /// After how many packets one is asked at the latest (MaxPD).
+    pub poll_packets: u32,
+    /// The longest interval that unanswered questions are doubled to: the peer is out of reach.
+    pub patience: Nanoseconds,
+    /// After how long without an answer the peer is gone (Timer_NO-RESPONSE).
+    pub silence: Nanoseconds,
+    /// How long the answer to a beginning or an end is waited for (Timer_CC); doubled each time, up
+    /// to `patience`.
+    pub again: Nanoseconds,
+    /// How often a beginning or an end is sent (MaxCC).
+    pub tries: u32,
+    /// The least that the timeout is longer than the round trip.
+    pub timeout_least: Nanoseconds,
+    /// How long a connection that is over is remembered.
+    pub remembered: Nanoseconds,
+    /// How many connections there may be that peers opened and that have not shown that they
+    /// receive our packets.
+    pub half_open_most: usize,
+}
+
+impl Config {
+    /// Returns the defaults.
+    pub const fn new() -> Self {
+        Config {
+            packet: 1480,
+            window: 254,
+            send: Credit { octets: 1 << 20, messages: 1024 },
+            limits: Limits { octets: 1 << 28, each: 0 },
+            rate: None,
+            half_duplex: false,
+            poll: 50 * MILLISECOND,
+            poll_packets: 32,
+            patience: 5 * SECOND,
+            silence: 100 * SECOND,
+            again: SECOND,
+            tries: 8,
+            timeout_least: 20 * MILLISECOND,
+            remembered: 60 * SECOND,
+            half_open_most: 1024,
+        }
+    }
+
+    /// Returns the settings for a radio channel of `rate` bits per second whose frames carry
+    /// packets of `packet` octets, `burst` of them each time the transmitter is keyed. The peer may
+    /// be out of reach for three days.
+    pub const fn radio(rate: NonZeroU64, packet: u16, burst: u8) -> Self {
+        let octets = match NonZeroU64::new(rate.get() / 8) {
+            Some(octets) => octets,
+            None => NonZeroU64::MIN,
+        };
+        let frame = packet as u64 * SECOND / octets.get();
+        let burst = if burst == 0 { 1 } else { burst };
+        let key_up = frame * burst as u64;
+        Config {
+            packet,
+            window: burst.saturating_mul(4),
+            send: Credit { octets: 8 << 10, messages: 64 },
+            rate: Some((octets, packet as u32 * burst as u32)),
+            half_duplex: true,
+            poll: 2 * key_up + 3 * frame,
+            poll_packets: burst as u32,
+            patience: 300 * SECOND,
+            silence: 3 * 86_400 * SECOND,
+            again: 4 * frame + SECOND,
+            tries: u32::MAX,
+            timeout_least: 2 * frame,
+            ..Config::new()
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config::new()
+    }
+}

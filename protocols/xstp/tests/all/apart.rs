@@ -1,0 +1,126 @@
+//! Stations that lose sight of each other: for an hour, or for good.
+
+use core::num::NonZeroU64;
+use std::net::{IpAddr, SocketAddr};
+
+use stackwright_compose::Over;
+use stackwright_contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
+use stackwright_contract::{Duration, Handle};
+use stackwright_simulator::{
+    Conditions, Heard, SimulatedDatagrams, SimulatedHosts, StationId, World,
+};
+use stackwright_trial::setting::M;
+use stackwright_wire::Message;
+use stackwright_xstp::{Config, PROTOCOL, XstpLayer, layer};
+
+type Stack = Over<XstpLayer<M>, Over<SimulatedHosts<M>, SimulatedDatagrams<M>>>;
+type Application = Heard<StreamsIndication<M>>;
+
+const LISTENER: Handle = Handle { index: 0, generation: 0 };
+const AWAITED: Handle = Handle { index: 1, generation: 0 };
+const OPENED: Handle = Handle { index: 2, generation: 0 };
+const CREDIT: Credit = Credit { octets: 1 << 20, messages: 0 };
+
+/// The air of a channel of 9 600 bits a second.
+const AIR: Conditions =
+    Conditions { rate: Some(1200), delay: Duration::from_millis(200), ..Conditions::IDEAL };
+
+struct Scene {
+    world: World<M>,
+    server: StationId<Stack, Application>,
+    client: StationId<Stack, Application>,
+}
+
+fn stack(last: u8, seed: u64) -> Stack {
+    let host = IpAddr::from([44, 0, 0, last]);
+    let config = Config::radio(NonZeroU64::new(9600).expect("not zero"), 200, 8);
+    let below = SimulatedDatagrams::new(host, Credit { octets: 1 << 20, messages: 64 });
+    Over::new(layer(config, seed), Over::new(SimulatedHosts::new(host, PROTOCOL), below))
+}
+
+impl Scene {
+    /// The client has opened a connection, and said 20 000 octets.
+    fn new(seed: u64) -> Self {
+        let mut world = World::new(seed);
+        world.network_mut().set_conditions(AIR);
+        let [server, client] = [1, 2].map(|last| {
+            let host = IpAddr::from([44, 0, 0, last]);
+            world.add(host, stack(last, seed), Heard::default())
+        });
+        let mut scene = Scene { world, server, client };
+        scene.serve();
+        let remote = SocketAddr::from(([44, 0, 0, 1], 21)).into();
+        let open =
+            StreamsRequest::Open { association: OPENED, remote, local: None, credit: CREDIT };
+        scene.world.ask(client, open);
+        scene.world.run_for(Duration::from_secs(2));
+        let (association, properties) = (OPENED, Default::default());
+        let batch = M::with_headroom(64, &said()[..8000]).into();
+        scene.world.ask(client, StreamsRequest::Send { association, batch, properties });
+        scene
+    }
+
+    fn serve(&mut self) {
+        let local = SocketAddr::from(([44, 0, 0, 1], 21)).into();
+        self.world.ask(self.server, StreamsRequest::Listen { listener: LISTENER, local });
+        let (listener, association) = (LISTENER, AWAITED);
+        let awaits = StreamsRequest::Await { listener, association, credit: CREDIT };
+        self.world.ask(self.server, awaits);
+    }
+
+    fn heard(&self) -> Vec<u8> {
+        let mut heard = Vec::new();
+        for told in &self.world.application(self.server).0 {
+            if let StreamsIndication::Delivered { batch, .. } = told {
+                let octets = batch.share().into_octets();
+                let from = heard.len();
+                heard.resize(from + octets.len(), 0);
+                octets.copy_to(&mut heard[from..]);
+            }
+        }
+        heard
+    }
+
+    fn client_ended(&self) -> Option<Ended> {
+        self.world.application(self.client).0.iter().find_map(|told| match told {
+            StreamsIndication::Ended { why, .. } => Some(*why),
+            _ => None,
+        })
+    }
+}
+
+fn said() -> Vec<u8> {
+    (0..20_000_u32).map(|at| (at.wrapping_mul(0x9e37_79b1) >> 24) as u8).collect()
+}
+
+#[test]
+fn a_transfer_goes_on_after_an_hour_out_of_reach_and_has_cost_little() {
+    let mut scene = Scene::new(1);
+    scene.world.run_for(Duration::from_secs(3));
+    let before = scene.heard().len();
+    assert!((1..8000).contains(&before), "{before} octets before");
+    scene.world.network_mut().set_conditions(Conditions { loss: 1.0.into(), ..AIR });
+    let sent = |scene: &Scene| {
+        let [server, client] = [1, 2].map(|last| IpAddr::from([44, 0, 0, last]));
+        scene.world.network().counts(client, server).offered
+    };
+    let before = sent(&scene);
+    scene.world.run_for(Duration::from_secs(3600));
+    let packets = sent(&scene) - before;
+    assert!((12..60).contains(&packets), "{packets} packets in an hour");
+    scene.world.network_mut().set_conditions(AIR);
+    scene.world.run_for(Duration::from_secs(330));
+    assert!(scene.heard() == said()[..8000], "{} octets", scene.heard().len());
+    assert_eq!(scene.client_ended(), None);
+}
+
+/// One that begins anew knows of no connection, and says so.
+#[test]
+fn the_peer_of_a_station_that_begins_anew_is_told() {
+    let mut scene = Scene::new(2);
+    scene.world.run_for(Duration::from_secs(3));
+    *scene.world.stack_mut(scene.server) = stack(1, 77);
+    scene.serve();
+    scene.world.run_for(Duration::from_secs(60));
+    assert_eq!(scene.client_ended(), Some(Ended::Reset(0)));
+}
