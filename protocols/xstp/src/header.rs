@@ -39,6 +39,9 @@ pub(crate) const CHECK: usize = 14;
 /// END, it is in good order.
 pub(crate) const STREAM_END: u8 = 8;
 
+/// Of BGREJ: it answers no beginning, but a packet of a connection that is not there (any more).
+pub(crate) const GONE: u8 = 4;
+
 /// Of END: its sender has all of the other side's stream.
 pub(crate) const HAS_ALL: u8 = 1;
 

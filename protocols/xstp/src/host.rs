@@ -16,7 +16,7 @@ use stackwright_wire::{Header as _, Malformed, Message};
 use crate::PROTOCOL;
 use crate::config::Config;
 use crate::format::{XstpFormat, check};
-use crate::header::{XstpHeader, XstpKind};
+use crate::header::{GONE, XstpHeader, XstpKind};
 use crate::policies::{self, Xstp};
 
 /// The octets that are free before a packet, for the layers below.
@@ -57,13 +57,9 @@ impl<M: Message> XstpHost<M> {
         Internet::new().verify(packet, Some(at)).ok().map(|()| header)
     }
 
-    fn is_over(&mut self, cx: &Context, remote: Participant, key: PortPair) -> bool {
-        self.over.arrival::<M>(cx.now(), remote, key, HEADROOM).is_some()
-    }
-
     /// Makes the answer to a packet of no connection: an END is acknowledged, and the sender of
     /// anything else that would be answered is told that there is none. It is sure of that by the
-    /// number, which it has sent. Late copies of a connection that is over tell nothing.
+    /// number, which it has sent.
     fn answer(
         &mut self,
         cx: &Context,
@@ -73,10 +69,12 @@ impl<M: Message> XstpHost<M> {
     ) -> Option<M> {
         let kind = match header.kind {
             XstpKind::End => XstpKind::EndAcknowledge,
-            XstpKind::Begin | XstpKind::Data | XstpKind::DataPoll | XstpKind::Poll
-                if !self.is_over(cx, remote, key) =>
-            {
-                XstpKind::Reject
+            XstpKind::Begin | XstpKind::Data | XstpKind::DataPoll | XstpKind::Poll => {
+                match self.over.arrival(cx.now(), remote, key, HEADROOM) {
+                    Some(Arrival::Answered(answer)) => return Some(answer),
+                    Some(_) => return None,
+                    None => XstpKind::Reject,
+                }
             }
             _ => return None,
         };
@@ -84,7 +82,7 @@ impl<M: Message> XstpHost<M> {
             source_port: header.destination_port,
             destination_port: header.source_port,
             kind,
-            flags: 0,
+            flags: if header.kind == XstpKind::Begin { 0 } else { GONE },
             checksum: 0,
             ..*header
         };
@@ -176,7 +174,7 @@ impl<M: Message> Host for XstpHost<M> {
     ) -> Arrival<M> {
         const NONE: &str = "a packet of no connection";
         let Some(header) = Self::sound(ends, packet) else { return Arrival::Ignored(NONE) };
-        if header.kind != XstpKind::Begin || self.is_over(cx, ends.1, *key) {
+        if header.kind != XstpKind::Begin || self.over.holds(cx.now(), ends.1, *key) {
             let answer = self.answer(cx, ends, *key, &header);
             return answer.map_or(Arrival::Ignored(NONE), Arrival::Answered);
         }

@@ -20,7 +20,9 @@ use stackwright_contract::{Participant, PathLimits};
 use stackwright_policies::integrity::hosts_sum;
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Format};
-use stackwright_transport::words::{Dropped, Incoming, Numbering, Outgoing, Report, Signals, View};
+use stackwright_transport::words::{
+    Dropped, Ending, Incoming, Numbering, Outgoing, Report, Signals, View,
+};
 use stackwright_wire::{Header, Message};
 
 use crate::PROTOCOL;
@@ -145,6 +147,15 @@ impl<M: Message> Format<M> for XstpFormat<M> {
         report: &mut Report,
     ) -> Result<Incoming<M>, Dropped> {
         self.read(view, front, packet, report)
+    }
+
+    /// It is remembered, so that late copies of what the peer sent begin nothing. Where it did not
+    /// end in good order, they are answered: the peer may not know.
+    fn farewell(&self, view: &View, why: Ending, into: &mut Vec<u8>) -> bool {
+        if why != Ending::Finished {
+            self.write_gone(view, into);
+        }
+        true
     }
 
     fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {

@@ -10,7 +10,7 @@ use stackwright_transport::words::{
 use stackwright_wire::Message;
 
 use super::{BEGINNING, BITS, BOUNDARY, CODE, FIRST_TURN, SIGNALS, VERSION, XstpFormat};
-use crate::header::{HAS_ALL, STREAM_END, XstpHeader, XstpKind};
+use crate::header::{GONE, HAS_ALL, STREAM_END, XstpHeader, XstpKind};
 
 impl<M: Message> XstpFormat<M> {
     pub(super) fn read(
@@ -97,19 +97,21 @@ impl<M: Message> XstpFormat<M> {
         Ok(())
     }
 
-    /// Checks that a rejection names a number that this side has sent.
+    /// Checks that a rejection names a number that this side has sent, and is not the late answer
+    /// to a beginning of which another copy was accepted.
     fn rejected(&self, view: &View, header: &XstpHeader) -> Result<(), Dropped> {
         let number = unwrap(header.number, BITS, view.sent_upto.max(self.first));
         let is_ours = (self.first..=view.sent_upto.max(self.first)).contains(&number);
-        if is_ours { Ok(()) } else { Err(Dropped::NotOurs) }
+        let is_late = self.peer.is_some() != (header.flags & GONE != 0);
+        if is_ours && !is_late { Ok(()) } else { Err(Dropped::NotOurs) }
     }
 
     fn signal(&self, kind: XstpKind, flags: u8, packet: &mut M) -> Signals {
         let known = SIGNALS.into_iter().find(|(_, other)| *other == kind);
         let mut signals = known.map_or(Signals::NONE, |(signal, _)| signal);
-        // The peer knows nothing of a connection that it began or accepted.
+        // The connection is not there any more. If this side is leaving, that is an answer, too.
         if kind == XstpKind::Reject && self.peer.is_some() {
-            signals = Signals::END;
+            signals = Signals::END.with(Signals::ENDED);
         }
         let code = packet.front(CODE).and_then(|code| code.first_chunk().copied());
         match kind {

@@ -7,7 +7,7 @@ use stackwright_transport::words::{MILLISECOND, Outgoing, Signals, View};
 use stackwright_wire::{Header as _, Message};
 
 use super::{SIGNALS, VERSION, XstpFormat};
-use crate::header::{HAS_ALL, STREAM_END, XstpHeader, XstpKind};
+use crate::header::{GONE, HAS_ALL, STREAM_END, XstpHeader, XstpKind};
 
 /// The lower bits of a number, as they are on the wire.
 const fn low(number: u64) -> u32 {
@@ -36,17 +36,7 @@ impl<M: Message> XstpFormat<M> {
     pub(super) fn write(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
         say.terms = None;
         octets.resize(XstpHeader::LENGTH, 0);
-        let mut header = XstpHeader {
-            source_port: self.ports.own,
-            destination_port: self.ports.peer,
-            kind: XstpKind::Poll,
-            flags: 0,
-            number: low(view.sent_upto),
-            poll: low(view.asked.into()),
-            credit: 0,
-            time: (view.now.nanoseconds() / MILLISECOND) as u16,
-            checksum: 0,
-        };
+        let mut header = self.header(view, XstpKind::Poll);
         let signal = SIGNALS.into_iter().find(|(signal, _)| say.signals.has(*signal));
         if let Some((signal, kind)) = signal {
             header.kind = kind;
@@ -89,6 +79,30 @@ impl<M: Message> XstpFormat<M> {
         let edge = say.credit.take().map(|edge| edge.saturating_sub(view.received_upto));
         header.credit = edge.map_or(u8::MAX, |edge| u8::try_from(edge).unwrap_or(u8::MAX));
         header.encode(octets);
+    }
+
+    /// Writes that the connection is not there any more; the peer's first number shows that this is
+    /// no forgery.
+    pub(super) fn write_gone(&self, view: &View, octets: &mut Vec<u8>) {
+        let number = low(self.peer.unwrap_or(0));
+        let header = XstpHeader { flags: GONE, number, ..self.header(view, XstpKind::Reject) };
+        octets.resize(XstpHeader::LENGTH, 0);
+        header.encode(octets);
+    }
+
+    /// Returns a header that says nothing but its kind.
+    fn header(&self, view: &View, kind: XstpKind) -> XstpHeader {
+        XstpHeader {
+            source_port: self.ports.own,
+            destination_port: self.ports.peer,
+            kind,
+            flags: 0,
+            number: low(view.sent_upto),
+            poll: low(view.asked.into()),
+            credit: 0,
+            time: (view.now.nanoseconds() / MILLISECOND) as u16,
+            checksum: 0,
+        }
     }
 
     fn write_signal(&self, header: &mut XstpHeader, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
