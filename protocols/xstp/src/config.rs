@@ -61,7 +61,7 @@ impl Config {
             rate: None,
             half_duplex: false,
             poll: 50 * MILLISECOND,
-            poll_packets: 32,
+            poll_packets: 127,
             patience: 5 * SECOND,
             silence: 100 * SECOND,
             again: SECOND,

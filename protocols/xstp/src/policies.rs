@@ -34,6 +34,9 @@ configuration! {
     }
 }
 
+/// The first window in packets where the rate of the link is not known (RFC 6928).
+const FIRST: u64 = 10;
+
 /// Makes the policies of one connection.
 pub fn policies<M: Message>(format: XstpFormat<M>, config: &Config) -> Slots<Xstp<M>> {
     let packet = u64::from(config.packet);
@@ -54,7 +57,8 @@ pub fn policies<M: Message>(format: XstpFormat<M>, config: &Config) -> Slots<Xst
         recovery: recovery::SelectiveRepeat::new(),
         rtt: rtt::Rfc6298::new(rtt::SampleSource::Answers, SECOND, config.timeout_least),
         flow: flow::CreditWindow::new(config.window.into()).asked_about(),
-        congestion: congestion::Probing::new(packet - XstpHeader::LENGTH as u64),
+        congestion: congestion::Probing::new(packet - XstpHeader::LENGTH as u64)
+            .beginning_with(if config.rate.is_some() { config.window.into() } else { FIRST }),
         rate: rate::Paced::new(rate, burst),
         lifetime: lifetime::Absent,
     })

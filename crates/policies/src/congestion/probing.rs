@@ -7,21 +7,24 @@ use stackwright_transport::{Acknowledged, component};
 
 use super::episode::{LEAST, is_used};
 
-/// The initial window in packets (RFC 5681 §3.1): the links that it is for take no more at once.
+/// The initial window in packets (RFC 5681 §3.1), unless configured: the links that it is for take
+/// no more at once.
 const FIRST: u64 = 3;
 
 /// The longest wait for an answer, unless the timeout is longer.
 const WAIT_MOST: Nanoseconds = 8 * SECOND;
 
-/// Stops data when something is lost, and sends two inquiries one after the other to find out why
-/// (TCP-Probing; XSTP). Where both answers come as quickly as ever, the packet was corrupted, and
-/// where an answer had to be asked for again, the peer was out of reach: in both cases the
-/// congestion window stays what it was. Only where the answers are late was it congestion, and the
-/// window becomes half of what is in flight.
+/// Finds out why something was lost (TCP-Probing; XSTP). Where the last two answers came as quickly
+/// as ever, the packet was corrupted. Otherwise data stop, and two inquiries leave one after the
+/// other: where both are answered quickly it was corrupted, too, and where an answer had to be asked
+/// for again, the peer was out of reach. In both cases the congestion window stays what it was. Only
+/// where the answers are late was it congestion, and the window becomes half of what is in flight.
+///
+/// *Erratum*: TCP-Probing stops at each loss, for two round trips. With a loss in most round trips,
+/// as on a satellite link, that sends almost nothing.
 ///
 /// Choose it for links that lose for other reasons than congestion: radio, and above all
-/// satellites. It costs two round trips for each loss, and while the peer is out of reach only
-/// inquiries leave.
+/// satellites. While the peer is out of reach, only inquiries leave.
 ///
 /// ```
 /// use stackwright_policies::congestion::Probing;
@@ -35,6 +38,8 @@ pub struct Probing {
     threshold: u64,
     arrived: u64,
     state: State,
+    /// How long the last two answers took.
+    answers: [Nanoseconds; 2],
     /// No loss before this begins a new cycle: one cycle covers all that was lost before it.
     open_until: Instant,
 }
@@ -51,8 +56,8 @@ enum State {
 /// Two inquiries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Cycle {
-    /// How long the first answer took.
-    first: Option<Nanoseconds>,
+    /// Whether the first was answered.
+    is_answered: bool,
     /// How many times no answer came in time.
     restarts: u32,
 }
@@ -66,15 +71,27 @@ impl Probing {
             threshold: u64::MAX,
             arrived: 0,
             state: State::Open,
+            answers: [Nanoseconds::MAX; 2],
             open_until: Instant::START,
         }
     }
 
-    fn judge(&mut self, view: &View, cycle: Cycle, second: Nanoseconds) {
+    /// Begins with a window of so many packets: the rate of the link is known, or it is wide.
+    #[must_use]
+    pub const fn beginning_with(self, packets: u64) -> Self {
+        Probing { window: packets * self.packet, ..self }
+    }
+
+    /// Returns whether the last two answers came as quickly as ever.
+    fn is_quick(&self, view: &View) -> bool {
         let rtt = &view.rtt;
         let bound = rtt.least + (4 * rtt.variation).max(rtt.least / 4);
-        let quick = second <= bound && cycle.first.is_some_and(|first| first <= bound);
-        if cycle.restarts == 0 && !quick {
+        self.answers.iter().all(|took| *took <= bound)
+    }
+
+    fn judge(&mut self, view: &View, cycle: Cycle) {
+        let rtt = &view.rtt;
+        if cycle.restarts == 0 && !self.is_quick(view) {
             self.threshold = (view.in_flight / 2).max(LEAST * self.packet);
             self.window = self.window.min(self.threshold);
         }
@@ -104,13 +121,15 @@ impl Congestion for Probing {
     }
 
     fn on_lost(&mut self, view: &View, _: u64) {
-        if self.state == State::Open && view.now >= self.open_until {
-            self.state = State::Asking(Cycle::default());
+        if !self.is_quick(view) {
+            self.on_timeout(view);
         }
     }
 
     fn on_timeout(&mut self, view: &View) {
-        self.on_lost(view, 0);
+        if self.state == State::Open && view.now >= self.open_until {
+            self.state = State::Asking(Cycle::default());
+        }
     }
 
     fn asks(&self, view: &View) -> bool {
@@ -130,7 +149,7 @@ impl Congestion for Probing {
             State::Open => State::Open,
             State::Asking(cycle) => State::Waiting(cycle, number, wait(cycle.restarts)),
             State::Waiting(cycle, _, until) if until <= view.now => {
-                let cycle = Cycle { first: None, restarts: cycle.restarts + 1 };
+                let cycle = Cycle { is_answered: false, restarts: cycle.restarts + 1 };
                 State::Waiting(cycle, number, wait(cycle.restarts))
             }
             waiting => waiting, // another slot's
@@ -138,14 +157,15 @@ impl Congestion for Probing {
     }
 
     fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) {
+        self.answers = [self.answers[1], took];
         let State::Waiting(cycle, asked, _) = self.state else { return };
         // A later one tells as much.
         if (number.wrapping_sub(asked) as i32) < 0 {
             return;
         }
-        match cycle.first {
-            None => self.state = State::Asking(Cycle { first: Some(took), ..cycle }),
-            Some(_) => self.judge(view, cycle, took),
+        match cycle.is_answered {
+            false => self.state = State::Asking(Cycle { is_answered: true, ..cycle }),
+            true => self.judge(view, cycle),
         }
     }
 

@@ -8,7 +8,10 @@ use stackwright_transport::words::{Nanoseconds, Occasion, View};
 /// How many times an interval is doubled, at most.
 const DOUBLED_MOST: u32 = 30;
 
-/// Asks every `most` packets, and at an interval as long as something is in flight or waits
+/// How many questions at the ends of bursts are on their way at a time, at most.
+const AT_ONCE: u64 = 4;
+
+/// Asks every `most` packets, and at an interval, or twice a round trip if that is longer, as long as something is in flight or waits
 /// (SSCOP's POLL, MaxPD and Timer_POLL). A peer that answers none for too long counts as gone
 /// (Timer_NO-RESPONSE).
 ///
@@ -34,10 +37,16 @@ pub struct Polls {
     /// How many packets left since the last inquiry.
     since: u32,
     at: Instant,
+    asked_at: Instant,
     latest: u32,
     /// When an inquiry was last answered, or when it became of interest.
     heard: Instant,
     gone: bool,
+}
+
+/// Returns the round trip, or before it was measured half of the wait for it.
+fn round_trip(view: &View) -> Nanoseconds {
+    if view.rtt.smoothed > 0 { view.rtt.smoothed } else { view.rtt.timeout / 2 }
 }
 
 impl Polls {
@@ -54,6 +63,7 @@ impl Polls {
             unanswered: 0,
             since: 0,
             at,
+            asked_at: Instant::START,
             latest: 0,
             heard,
             gone: false,
@@ -75,9 +85,10 @@ impl Polls {
     }
 
     /// Returns after how long the next question is due.
-    fn interval(&self) -> Nanoseconds {
-        let doubled = self.every.saturating_mul(1 << self.unanswered.min(DOUBLED_MOST));
-        doubled.min(self.patience).max(self.every)
+    fn interval(&self, view: &View) -> Nanoseconds {
+        let every = self.every.max(round_trip(view) / 2);
+        let doubled = every.saturating_mul(1 << self.unanswered.min(DOUBLED_MOST));
+        doubled.min(self.patience).max(every)
     }
 
     fn begin(&mut self, view: &View) {
@@ -89,7 +100,9 @@ impl Polls {
 
 impl Inquiry for Polls {
     fn due(&self, view: &View, occasion: Occasion) -> bool {
-        let ends = self.at_ends && matches!(occasion, Occasion::Unit { last: true, .. });
+        let ends = self.at_ends
+            && matches!(occasion, Occasion::Unit { last: true, .. })
+            && view.now.nanoseconds_since(self.asked_at) >= round_trip(view) / AT_ONCE;
         occasion == Occasion::Signal || ends || self.since >= self.most || self.at <= view.now
     }
 
@@ -102,11 +115,12 @@ impl Inquiry for Polls {
         self.begin(view);
         // When nothing else is of interest, the answer to this one is, and has its time.
         let over = view.idle && view.drained;
-        let every = self.interval();
+        let every = self.interval(view);
         let is_late = view.now.nanoseconds_since(self.heard) > every.max(view.rtt.timeout);
         self.unanswered = if is_late { self.unanswered.saturating_add(1) } else { 0 };
         let wait = if over { every.max(view.rtt.timeout) } else { every };
         (self.since, self.latest, self.at) = (0, number, view.now.later(wait));
+        self.asked_at = view.now;
         self.gone = view.now.nanoseconds_since(self.heard) > self.silence;
     }
 
