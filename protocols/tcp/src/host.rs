@@ -10,7 +10,7 @@ use siphasher::sip::SipHasher13;
 use stackwright_base::{Arrival, Below, Origin, Ports, Unexpected, with_port};
 use stackwright_contract::services::{Credit, Ended, Streams};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Participant};
-use stackwright_policies::integrity::Internet;
+use stackwright_policies::integrity::{Internet, hosts_sum};
 use stackwright_transport::slots::{CheckAt, Format as _, Front as _, Integrity as _};
 use stackwright_transport::{Crowd, Farewell, Graveyard, Host, Limits, Slots};
 use stackwright_wire::internet::Tcp as Header;
@@ -18,7 +18,7 @@ use stackwright_wire::{Header as _, Malformed, Message};
 
 use crate::config::{Config, SEGMENT_LEAST};
 use crate::cookies::{Cookies, Offers, Proof};
-use crate::format::{PROTOCOL, TcpFormat, check as check_at, hosts_sum, offers, put, silent};
+use crate::format::{PROTOCOL, TcpFormat, check as check_at, offers, put, silent};
 use crate::header::{HEADER_MOST, TcpFront};
 use crate::key::{TcpKey, key};
 use crate::policies::{self, Tcp};
@@ -116,7 +116,7 @@ impl<M: Message> TcpHost<M> {
     }
 
     fn sealed(mut octets: Vec<u8>, (local, remote): (Participant, Participant)) -> M {
-        let at = check_at(hosts_sum(local, remote), octets.len(), false);
+        let at = check_at(hosts_sum(local, remote, PROTOCOL), octets.len(), false);
         Internet::new().seal(&mut octets, None::<&M>, Some(at));
         M::with_headroom(HEADROOM, &octets)
     }
@@ -288,7 +288,7 @@ impl<M: Message> Host for TcpHost<M> {
     ) -> Arrival<M> {
         const NONE: &str = "a segment of no connection";
         let Some(header) = Self::header(packet) else { return Arrival::Ignored(NONE) };
-        let at = check_at(hosts_sum(local, remote), packet.len(), false);
+        let at = check_at(hosts_sum(local, remote, PROTOCOL), packet.len(), false);
         if !Self::is_right(packet, &header, at) {
             return Arrival::Ignored("the check does not agree");
         }
@@ -324,7 +324,7 @@ impl<M: Message> Host for TcpHost<M> {
         why: Unexpected,
     ) -> Option<M> {
         let header = Self::header(packet)?;
-        let at = check_at(hosts_sum(local, remote), packet.len(), false);
+        let at = check_at(hosts_sum(local, remote, PROTOCOL), packet.len(), false);
         if !Self::is_right(packet, &header, at) {
             return None;
         }

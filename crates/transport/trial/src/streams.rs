@@ -6,11 +6,11 @@ use std::net::{IpAddr, SocketAddr};
 use fastrand::Rng;
 use stackwright_compose::Over;
 use stackwright_contract::services::{
-    Batch, Code, Credit, Ended, Streams, StreamsIndication, StreamsRequest,
+    Batch, Code, Credit, Datagrams, Ended, Streams, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{Context, Duration, Handle, IndicationOf, Protocol};
 use stackwright_simulator::{
-    Application, Asks, Conditions, Reorder, SimulatedDatagrams, SimulatedHosts, StationId, World,
+    Application, Asks, Conditions, Reorder, SimulatedDatagrams, StationId, World,
 };
 use stackwright_transport::{Associations, Configuration, Host, Transport};
 use stackwright_wire::Message;
@@ -210,7 +210,19 @@ pub trait Streaming:
 
 impl<H: Host<Configuration: Configuration<Message = M>, Transfer = Streams<M>>> Streaming for H {}
 
-type Stack<H> = Over<Transport<H>, Over<SimulatedHosts<M>, SimulatedDatagrams<M>>>;
+/// What stands between the hosts and the simulated network.
+pub trait Below:
+    Protocol<Provides = Datagrams<M>, Uses = <SimulatedDatagrams<M> as Protocol>::Uses> + 'static
+{
+}
+
+impl<L> Below for L where
+    L: Protocol<Provides = Datagrams<M>, Uses = <SimulatedDatagrams<M> as Protocol>::Uses>
+        + 'static
+{
+}
+
+type Stack<H, L> = Over<Transport<H>, L>;
 
 /// It loses, doubles, reorders and alters.
 fn bad(random: &mut Rng) -> Conditions {
@@ -229,26 +241,24 @@ fn bad(random: &mut Rng) -> Conditions {
 }
 
 /// Clients open more streams than a server awaits, which are refused with the code `refusal`; each
-/// side sends, and ends it in its own way. `make` makes the host of the station at this address;
-/// below, it is the protocol of that number.
+/// side sends, and ends it in its own way. `make` makes the host of the station at this address, and
+/// `below` what it stands on.
 ///
 /// # Panics
 /// If a promise of streams is broken.
-pub fn streams<
-    H: Host<Configuration: stackwright_transport::Configuration<Message = M>, Transfer = Streams<M>>,
->(
-    protocol: u8,
+pub fn streams<H: Streaming, L: Below>(
     refusal: Code,
     make: impl Fn(u8) -> H,
+    below: impl Fn(IpAddr, SimulatedDatagrams<M>) -> L,
 ) {
     let mut counts = Counts::default();
     let usual = if cfg!(debug_assertions) { 200 } else { 2000 };
     let range = seeds(usual);
     let seeds = range.end as usize;
     for seed in range {
-        one(&(protocol, &make), seed, refusal, &mut counts);
+        one(&make, &below, seed, refusal, &mut counts);
         if seed % 10 == 0 {
-            nothing(&(protocol, &make), seed);
+            nothing(&make, &below, seed);
         }
     }
     if seeds >= 100 {
@@ -263,16 +273,17 @@ pub fn streams<
 }
 
 /// A server, two clients, and the streams that they open.
-struct Scene<H: Streaming> {
+struct Scene<H: Streaming, L: Below> {
     seed: u64,
     world: World<M>,
-    stations: [StationId<Stack<H>, Talker>; 3],
+    stations: [StationId<Stack<H, L>, Talker>; 3],
 }
 
-impl<H: Streaming> Scene<H> {
+impl<H: Streaming, L: Below> Scene<H, L> {
     /// The server awaits as many streams as it has sides; each client opens as many as it has.
     fn new(
-        (protocol, make): &(u8, &impl Fn(u8) -> H),
+        make: &impl Fn(u8) -> H,
+        below: &impl Fn(IpAddr, SimulatedDatagrams<M>) -> L,
         seed: u64,
         random: &mut Rng,
         sides: [Vec<Side>; 3],
@@ -289,9 +300,8 @@ impl<H: Streaming> Scene<H> {
             let talker = Talker { sides, random: Rng::with_seed(seed + u64::from(last)) };
             let address = IpAddr::from([10, 0, 0, last]);
             let layer = Transport::new(Associations::new(make(last)), seed);
-            let below = SimulatedDatagrams::new(address, ROOM_BELOW);
-            let hosts = SimulatedHosts::new(address, *protocol);
-            world.add(address, Over::new(layer, Over::new(hosts, below)), talker)
+            let lowest = below(address, SimulatedDatagrams::new(address, ROOM_BELOW));
+            world.add(address, Over::new(layer, lowest), talker)
         });
         let local = SocketAddr::from((SERVER, PORT)).into();
         world.ask(stations[0], StreamsRequest::Listen { listener: LISTENER, local });
@@ -337,7 +347,7 @@ impl<H: Streaming> Scene<H> {
     }
 }
 
-impl<H: Streaming> fmt::Debug for Scene<H> {
+impl<H: Streaming, L: Below> fmt::Debug for Scene<H, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "seed {}: ", self.seed)?;
         f.debug_list().entries((0..3).flat_map(|nth| self.sides(nth))).finish()
@@ -345,7 +355,11 @@ impl<H: Streaming> fmt::Debug for Scene<H> {
 }
 
 /// Both sides send nothing at all.
-fn nothing<H: Streaming>(make: &(u8, &impl Fn(u8) -> H), seed: u64) {
+fn nothing<H: Streaming, L: Below>(
+    make: &impl Fn(u8) -> H,
+    below: &impl Fn(IpAddr, SimulatedDatagrams<M>) -> L,
+    seed: u64,
+) {
     let mut random = Rng::with_seed(seed);
     let mut side = |id: u8, deeds: &[Deed]| {
         let deed = deeds[random.usize(..deeds.len())];
@@ -353,7 +367,7 @@ fn nothing<H: Streaming>(make: &(u8, &impl Fn(u8) -> H), seed: u64) {
     };
     let server = side(1, &[Deed::Finish, Deed::Close]);
     let client = side(2, &[Deed::Finish, Deed::Close, Deed::CloseLast]);
-    let scene = Scene::new(make, seed, &mut random, [server, client, Vec::new()]).ends();
+    let scene = Scene::new(make, below, seed, &mut random, [server, client, Vec::new()]).ends();
     for (one, other) in [(1, 0), (0, 1)] {
         let [[one], [other]] = [one, other].map(|nth| scene.sides(nth)) else {
             panic!("one side each")
@@ -362,8 +376,9 @@ fn nothing<H: Streaming>(make: &(u8, &impl Fn(u8) -> H), seed: u64) {
     }
 }
 
-fn one<H: Streaming>(
-    make: &(u8, &impl Fn(u8) -> H),
+fn one<H: Streaming, L: Below>(
+    make: &impl Fn(u8) -> H,
+    below: &impl Fn(IpAddr, SimulatedDatagrams<M>) -> L,
     seed: u64,
     refusal: Code,
     counts: &mut Counts,
@@ -380,7 +395,7 @@ fn one<H: Streaming>(
         };
         (0..count).map(side).collect()
     });
-    let scene = Scene::new(make, seed, &mut random, sides).ends();
+    let scene = Scene::new(make, below, seed, &mut random, sides).ends();
 
     let mut refused = 0;
     for client in scene.sides(1).iter().chain(scene.sides(2)) {

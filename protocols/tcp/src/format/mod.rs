@@ -23,10 +23,10 @@ mod timestamps;
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
-use core::net::IpAddr;
 
 use stackwright_contract::services::{BatchMessages, MessageProperties};
-use stackwright_contract::{Address, Instant, Participant, PathLimits};
+use stackwright_contract::{Instant, Participant, PathLimits};
+use stackwright_policies::integrity::hosts_sum;
 use stackwright_transport::Receipts;
 use stackwright_transport::component;
 use stackwright_transport::path_mtu::PathMtu;
@@ -35,7 +35,7 @@ use stackwright_transport::words::{
     Cargo, Dropped, Ending, Incoming, MILLISECOND, Nanoseconds, Numbering, Opening, Outgoing,
     Report, SECOND, Signals, Timestamp, UnitHeader, View, unwrap,
 };
-use stackwright_wire::internet::{Tcp, pseudo_header};
+use stackwright_wire::internet::Tcp;
 use stackwright_wire::{Header, Message};
 
 use crate::config::Config;
@@ -273,28 +273,9 @@ const fn overhead(terms: &Terms) -> usize {
     if terms.timestamps { TIMESTAMPS_LENGTH } else { 0 }
 }
 
-/// Returns the host of a participant of IP. Over a protocol with ports, a check covers no hosts:
-/// they may be translated on the way.
-fn host(participant: Participant) -> Option<IpAddr> {
-    match participant.address {
-        Address::InternetProtocol { host, .. } => Some(host),
-        _ => None,
-    }
-}
-
-/// Returns the sum of hosts and protocol, to which the length of a segment is added.
-pub(crate) fn hosts_sum(local: Participant, remote: Participant) -> u16 {
-    match (host(local), host(remote)) {
-        (Some(local), Some(remote)) => pseudo_header(local, remote, PROTOCOL, 0),
-        _ => u16::from(PROTOCOL),
-    }
-}
-
 /// Returns the check of a segment of `octets` octets between hosts with this sum.
 pub(crate) fn check(hosts: u16, octets: usize, offered: bool) -> CheckAt {
-    let sum = u32::from(hosts) + octets as u32;
-    let plus = ((sum & 0xffff) + (sum >> 16)) as u16;
-    CheckAt { plus, offered, ..CheckAt::new(CHECK, 0..octets) }
+    CheckAt { offered, ..CheckAt::new(CHECK, 0..octets).behind(hosts, octets) }
 }
 
 impl<M: Message> Format<M> for TcpFormat<M> {
@@ -374,7 +355,7 @@ impl<M: Message> Format<M> for TcpFormat<M> {
     }
 
     fn on_ends(&mut self, local: Participant, remote: Participant) {
-        self.hosts = hosts_sum(local, remote);
+        self.hosts = hosts_sum(local, remote, PROTOCOL);
     }
 
     fn on_path(&mut self, path: PathLimits) {

@@ -38,7 +38,7 @@ fn segment(header: Header, data: &[u8]) -> M {
     put(header, &mut octets);
     octets.extend_from_slice(data);
     let (local, remote) = ends();
-    let at = check_at(hosts_sum(local, remote), octets.len(), false);
+    let at = check_at(hosts_sum(local, remote, PROTOCOL), octets.len(), false);
     Internet::new().seal(&mut octets, None::<&M>, Some(at));
     M::with_headroom(0, &octets)
 }
@@ -55,7 +55,7 @@ fn host() -> TcpHost<M> {
 fn read(mut answer: M) -> Header {
     let header = TcpHost::<M>::header(&mut answer).expect("a segment");
     let (local, remote) = ends();
-    let at = check_at(hosts_sum(local, remote), answer.len(), false);
+    let at = check_at(hosts_sum(local, remote, PROTOCOL), answer.len(), false);
     assert_eq!(Internet::new().verify(&answer, Some(at)), Ok(()));
     assert_eq!((header.source_port, header.destination_port), (KEY.own, KEY.peer));
     header
@@ -98,7 +98,7 @@ fn only_a_request_whose_check_is_right_is_welcome() {
     assert!(matches!(arrival(M::with_headroom(0, &octets)), Arrival::Ignored(_)));
     // The kernel leaves the check of what it sends to a device that completes it.
     let (local, remote) = ends();
-    let sum = check_at(hosts_sum(local, remote), octets.len(), true).plus;
+    let sum = check_at(hosts_sum(local, remote, PROTOCOL), octets.len(), true).plus;
     octets[CHECK..CHECK + 2].copy_from_slice(&sum.to_be_bytes());
     assert!(matches!(arrival(M::with_headroom(0, &octets)), Arrival::Welcome));
     for (ack, rst) in [(true, false), (false, true), (true, true)] {

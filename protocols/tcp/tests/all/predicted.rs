@@ -52,7 +52,7 @@ fn hears(scene: &mut Scene, segments: &[u8], together: bool) -> usize {
             take(segment);
         }
         while let Some(octets) = association.take_octets(now, usize::MAX) {
-            take(octets);
+            take(octets.0);
         }
     }
     arrivals

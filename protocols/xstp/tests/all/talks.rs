@@ -3,9 +3,11 @@
 use core::num::NonZeroU64;
 
 use stackwright_base::PortPair;
+use stackwright_compose::Over;
 use stackwright_contract::services::Credit;
 use stackwright_policies::acknowledgement::{GapAtOnce, OnRequest};
 use stackwright_policies::{congestion, rate, recovery};
+use stackwright_simulator::SimulatedHosts;
 use stackwright_transport::words::{MILLISECOND, SECOND};
 use stackwright_transport::{Boxed, Exchange, IntoPart, SlotPart, Slots, slots};
 use stackwright_trial::Promise;
@@ -39,7 +41,11 @@ fn end(side: usize) -> Slots<Xstp<M>> {
 #[test]
 fn streams_end_by_halves_or_with_a_code_and_are_refused_with_one() {
     let config = Config { send: Credit::of_octets(8 << 10), ..CONFIG };
-    streams(PROTOCOL, 0, |last| XstpHost::new(config, last.into()));
+    streams(
+        0,
+        |last| XstpHost::new(config, last.into()),
+        |host, below| Over::new(SimulatedHosts::new(host, PROTOCOL), below),
+    );
 }
 
 #[test]

@@ -101,9 +101,9 @@ fn isochronous_messages_rise() {
 
 #[test]
 fn bulk_data_end_by_halves_or_with_a_code_and_are_refused_with_one() {
-    streams(DiagnosticSegment::NO_LISTENER, |last| {
-        Contexts::<M, BulkData>::new(Config { retries: 20, ..config(last, 60 * SECOND) })
-    });
+    let contexts =
+        |last| Contexts::<M, BulkData>::new(Config { retries: 20, ..config(last, 60 * SECOND) });
+    streams(DiagnosticSegment::NO_LISTENER, contexts, |_, below| below);
 }
 
 #[test]
@@ -162,9 +162,9 @@ fn judges_are_exchanged_while_data_flow() {
 
 #[test]
 fn streams_end_by_halves_or_with_a_code_and_are_refused_with_one() {
-    streams(DiagnosticSegment::NO_LISTENER, |last| {
-        Contexts::<M, Stream>::new(Config { retries: 20, ..config(last, 60 * SECOND) })
-    });
+    let contexts =
+        |last| Contexts::<M, Stream>::new(Config { retries: 20, ..config(last, 60 * SECOND) });
+    streams(DiagnosticSegment::NO_LISTENER, contexts, |_, below| below);
 }
 
 /// The service is known by its policies alone.
