@@ -139,8 +139,8 @@ pub(crate) fn put_timestamps(times: TcpTimestamps, into: &mut Vec<u8>) {
     into.extend_from_slice(&times.echo.to_be_bytes());
 }
 
-/// Returns the timestamps of options that are laid out as ours, with nothing else (RFC 7323 appendix
-/// A).
+/// Returns the timestamps of options that are laid out as ours, with nothing else (RFC 7323
+/// appendix A).
 #[inline]
 pub(crate) fn timestamps_alone(options: &[u8]) -> Option<TcpTimestamps> {
     let [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, times @ ..] = options else { return None };

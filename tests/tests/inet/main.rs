@@ -48,7 +48,7 @@ fn the_kernel_is_pinged_and_pings() {
                 let mut ping = Command::new(stackwright());
                 ping.args(["ping", kernel, "--inet", &inet, "--count", "20", "--interval", "20ms"]);
                 let said = run(&mut ping).succeeded().text();
-                // The kernel may drop what it sends before it has seen that the device has a carrier.
+                // The kernel may drop what it sends before it has seen the device's carrier.
                 let is_answered = said.contains("20 of 20") || said.contains("19 of 20");
                 assert!(is_answered, "{said}");
                 assert!(!said.contains(" 0 µs"), "an answer takes time: {said}");

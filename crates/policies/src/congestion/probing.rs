@@ -16,9 +16,10 @@ const WAIT_MOST: Nanoseconds = 8 * SECOND;
 
 /// Finds out why something was lost (TCP-Probing; XSTP). Where the last two answers came as quickly
 /// as ever, the packet was corrupted. Otherwise data stop, and two inquiries leave one after the
-/// other: where both are answered quickly it was corrupted, too, and where an answer had to be asked
-/// for again, the peer was out of reach. In both cases the congestion window stays what it was. Only
-/// where the answers are late was it congestion, and the window becomes half of what is in flight.
+/// other: where both are answered quickly it was corrupted, too, and where an answer had to be
+/// asked for again, the peer was out of reach. In both cases the congestion window stays what it
+/// was. Only where the answers are late was it congestion, and the window becomes half of what is
+/// in flight.
 ///
 /// *Erratum*: TCP-Probing stops at each loss, for two round trips. With a loss in most round trips,
 /// as on a satellite link, that sends almost nothing.

@@ -11,9 +11,9 @@ const DOUBLED_MOST: u32 = 30;
 /// How many questions at the ends of bursts are on their way at a time, at most.
 const AT_ONCE: u64 = 4;
 
-/// Asks every `most` packets, and at an interval, or twice a round trip if that is longer, as long as something is in flight or waits
-/// (SSCOP's POLL, MaxPD and Timer_POLL). A peer that answers none for too long counts as gone
-/// (Timer_NO-RESPONSE).
+/// Asks every `most` packets, and at an interval, but not more often than twice a round trip, as
+/// long as something is in flight or waits (SSCOP's POLL, MaxPD and Timer_POLL). A peer that
+/// answers none for too long counts as gone (Timer_NO-RESPONSE).
 ///
 /// Choose it for a path whose delay varies: nothing depends on a timeout that fits, and one inquiry
 /// more does no harm.

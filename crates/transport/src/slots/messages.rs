@@ -16,8 +16,8 @@ slot! {
         fn arrive(&mut self, unit: Unit<M>) -> Option<Unit<M>>;
         /// Returns whether every unit is delivered as it comes.
         fn passes(&self) -> bool = false;
-        /// Takes a unit with these numbers that arrived, if it is delivered at once and nothing with
-        /// it; returns whether it is. If not, it [arrives](Ordering::arrive).
+        /// Takes a unit with these numbers that arrived, if it is delivered at once and nothing
+        /// with it; returns whether it is. If not, it [arrives](Ordering::arrive).
         fn takes_next(&mut self, span: &Range<u64>) -> bool = self.passes();
         /// Returns the next unit that may be delivered with it.
         fn next(&mut self) -> Option<Unit<M>> = None;

@@ -241,8 +241,8 @@ fn bad(random: &mut Rng) -> Conditions {
 }
 
 /// Clients open more streams than a server awaits, which are refused with the code `refusal`; each
-/// side sends, and ends it in its own way. `make` makes the host of the station at this address, and
-/// `below` what it stands on.
+/// side sends, and ends it in its own way. `make` makes the host of the station at this address,
+/// and `below` what it stands on.
 ///
 /// # Panics
 /// If a promise of streams is broken.
