@@ -43,6 +43,17 @@ pub struct TcpHost<M> {
     message: PhantomData<fn() -> M>,
 }
 
+/// Returns a number that nobody else can work out, for the use that is numbered `purpose`, and for
+/// a connection. It is no generic, so that it is compiled here alone.
+fn secret(secret: &[u8; 16], purpose: u8, of: Option<(&TcpKey, Participant)>) -> u64 {
+    let mut hasher = SipHasher13::new_with_key(secret);
+    hasher.write_u8(purpose);
+    if let Some(of) = of {
+        of.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
 impl<M: Message> TcpHost<M> {
     /// Creates the connections of a station.
     ///
@@ -59,23 +70,15 @@ impl<M: Message> TcpHost<M> {
             arriving: None,
             message: PhantomData,
         };
-        host.ports = Ports::new(PROTOCOL, host.secret(0, |_| ()));
-        let halves = [2, 4].map(|purpose| u128::from(host.secret(purpose, |_| ())));
+        host.ports = Ports::new(PROTOCOL, secret(&config.secret, 0, None));
+        let halves = [2, 4].map(|purpose| u128::from(secret(&config.secret, purpose, None)));
         host.cookies = Cookies::new((halves[0] << 64 | halves[1]).to_be_bytes());
         host
     }
 
-    /// Returns a number that nobody else can work out, for the use that is numbered `purpose`.
-    fn secret(&self, purpose: u8, of: impl FnOnce(&mut SipHasher13)) -> u64 {
-        let mut hasher = SipHasher13::new_with_key(&self.config.secret);
-        hasher.write_u8(purpose);
-        of(&mut hasher);
-        hasher.finish()
-    }
-
     /// Returns the first number of a connection (RFC 6528 §3).
     fn first_number(&self, now: Instant, key: &TcpKey, remote: Participant) -> u32 {
-        let secret = self.secret(1, |hasher| (key, remote).hash(hasher));
+        let secret = secret(&self.config.secret, 1, Some((key, remote)));
         ((now.nanoseconds() / TICK) as u32).wrapping_add(secret as u32)
     }
 
@@ -123,7 +126,7 @@ impl<M: Message> TcpHost<M> {
 
     /// Returns what our clock for timestamps is ahead in a connection.
     fn offset(&self, key: &TcpKey, remote: Participant) -> u32 {
-        self.secret(3, |hasher| (key, remote).hash(hasher)) as u32
+        secret(&self.config.secret, 3, Some((key, remote))) as u32
     }
 
     /// Returns what the segment offers.
