@@ -68,7 +68,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         source: "thesis, figure 6.4",
         theirs: "a figure: about a second for the handshake at 9.6 kbit/s",
         command: None,
-        ours: "open: the thesis' stack has XSTP, IPv4 and DSR above AX.25. [Radio](radio.md) moves files over AX.25 alone",
+        ours: "open: the thesis' stack has XSTP, IPv4 and DSR above AX.25. FTP over [TCP, IPv4 and AX.25](internet.md) moves 1 KB at both rates",
     },
     Experiment {
         number: 9,

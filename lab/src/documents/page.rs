@@ -20,7 +20,8 @@ const DOCUMENTS: &[[&str; 3]] = &[
         "PIX, a thesis and a paper (2003)",
         "generated bases of protocols, the x-Kernel's interface, maps, events, messages; FTP; packet radio",
         "[base](../crates/base), [contract](../crates/contract), [wire](../crates/wire), [compose](../crates/compose), \
-         [FTP](../protocols/ftp), [AX.25](../protocols/ax25), [KISS](../protocols/kiss); DSR, XSTP and IPv4 are open",
+         [FTP](../protocols/ftp), [AX.25](../protocols/ax25), [KISS](../protocols/kiss), [XSTP](../protocols/xstp), \
+         [TCP and IP](internet.md); DSR is open",
     ],
     [
         "XTP, INRIA report RR-2102 (1993)",
