@@ -233,12 +233,16 @@ impl<'a> Relay<'a> {
         }
         self.lookups += 1;
         let (found, waker) = (self.found.0.clone(), Arc::clone(&self.waker));
-        thread::spawn(move || {
+        let looks_up = thread::Builder::new().spawn(move || {
             let addresses = (name, port).to_socket_addrs().into_iter().flatten();
             // Where nobody waits for it any more, the program ends.
             let _ = found.send((at, addresses.take(ADDRESSES_MOST).collect()));
             let _ = waker.wake();
         });
+        if looks_up.is_err() {
+            self.lookups -= 1;
+            self.refuse(at, &SocksServer::reply(Err(Ended::Exhausted)));
+        }
     }
 
     /// Tries the next address, if there is one.

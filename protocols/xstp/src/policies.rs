@@ -11,7 +11,7 @@ use stackwright_transport::words::SECOND;
 use stackwright_transport::{Policies, Slots, configuration};
 use stackwright_wire::{Header as _, Message};
 
-use crate::config::Config;
+use crate::config::{Config, PACKET_LEAST};
 use crate::format::XstpFormat;
 use crate::header::XstpHeader;
 
@@ -39,7 +39,7 @@ const FIRST: u64 = 10;
 
 /// Makes the policies of one connection.
 pub fn policies<M: Message>(format: XstpFormat<M>, config: &Config) -> Slots<Xstp<M>> {
-    let packet = u64::from(config.packet);
+    let packet = u64::from(config.packet.max(PACKET_LEAST));
     let (rate, burst) = config.rate.unwrap_or((NonZeroU64::MAX, u32::MAX));
     let gaps = GapAtOnce::new(OnRequest::new());
     Slots::from(Policies {

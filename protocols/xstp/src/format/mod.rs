@@ -42,6 +42,9 @@ const BEGINNING: usize = 3;
 /// The version that this side speaks.
 const VERSION: u8 = 1;
 
+/// The fewest octets of data that a peer may say it takes in a packet.
+const TAKES_LEAST: usize = PACKET_LEAST as usize - XstpHeader::LENGTH;
+
 /// The octets of the code in an END that aborts, and in a BGREJ.
 const CODE: usize = 4;
 

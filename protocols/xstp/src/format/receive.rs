@@ -9,7 +9,9 @@ use stackwright_transport::words::{
 };
 use stackwright_wire::Message;
 
-use super::{BEGINNING, BITS, BOUNDARY, CODE, FIRST_TURN, SIGNALS, VERSION, XstpFormat};
+use super::{
+    BEGINNING, BITS, BOUNDARY, CODE, FIRST_TURN, SIGNALS, TAKES_LEAST, VERSION, XstpFormat,
+};
 use crate::header::{GONE, HAS_ALL, STREAM_END, XstpHeader, XstpKind};
 
 impl<M: Message> XstpFormat<M> {
@@ -26,11 +28,15 @@ impl<M: Message> XstpFormat<M> {
         }
         let mut incoming = Incoming::silent();
         match header.kind {
-            XstpKind::Begin | XstpKind::BeginAcknowledge => self.begin(&header, &mut packet)?,
+            XstpKind::Begin | XstpKind::BeginAcknowledge => {
+                self.begin(&header, &mut packet)?;
+                incoming.credit = Some(self.first + u64::from(header.credit));
+            }
             // The answer to what this side said, or says.
             XstpKind::Reject => self.rejected(view, &header)?,
             // Before the beginning, no number has a meaning.
             _ if self.peer.is_none() => return Err(Dropped::NotOurs),
+            XstpKind::End if !ends_soon(view, &header) => return Err(Dropped::NotOurs),
             _ => {}
         }
         match header.kind {
@@ -87,7 +93,7 @@ impl<M: Message> XstpFormat<M> {
             .ok_or(Dropped::Malformed)?;
         let first = FIRST_TURN + u64::from(header.number);
         let takes = usize::from(u16::from_be_bytes([high, low]));
-        if version != VERSION || takes == 0 {
+        if version != VERSION || takes < TAKES_LEAST {
             return Err(Dropped::Malformed);
         }
         if self.peer.is_some_and(|known| known != first) {
@@ -129,6 +135,13 @@ impl<M: Message> XstpFormat<M> {
     }
 }
 
+/// Returns whether an END names a number that its sender can have come to: it knows what we have
+/// received, or guesses 24 bits.
+fn ends_soon(view: &View, header: &XstpHeader) -> bool {
+    let upto = unwrap(header.number, BITS, view.received_upto);
+    (view.received_upto..=view.received_upto + u64::from(u8::MAX)).contains(&upto)
+}
+
 /// Returns the first that is missing, the first received after it, the next missing and so on.
 fn boundaries<M: Message>(view: &View, packet: &mut M) -> Result<Vec<u64>, Dropped> {
     let octets = packet.len();
@@ -148,4 +161,57 @@ fn boundaries<M: Message>(view: &View, packet: &mut M) -> Result<Vec<u64>, Dropp
 
 fn pairs(boundaries: &[u64]) -> impl Iterator<Item = Range<u64>> {
     boundaries.chunks_exact(2).map(|pair| pair[0]..pair[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_base::PortPair;
+    use stackwright_wire::{BufferTree, Header as _};
+
+    use super::*;
+    use crate::config::Config;
+
+    type M = BufferTree;
+
+    fn packet(kind: XstpKind, flags: u8, number: u32, behind: &[u8]) -> M {
+        let header = XstpHeader {
+            source_port: 2,
+            destination_port: 1,
+            kind,
+            flags,
+            number,
+            poll: 0,
+            credit: 8,
+            time: 0,
+            checksum: 0,
+        };
+        let mut octets = [0; XstpHeader::LENGTH].to_vec();
+        header.encode(&mut octets);
+        octets.extend_from_slice(behind);
+        M::with_headroom(0, &octets)
+    }
+
+    /// Nobody ends a connection, or has it cut into crumbs, by knowing the ports alone.
+    #[test]
+    fn an_end_names_a_number_that_its_sender_can_have_come_to() {
+        let ports = PortPair { own: 1, peer: 2 };
+        let mut format = XstpFormat::<M>::new(&Config::new(), ports, 7);
+        let mut report = Report::default();
+        let mut read = |view: &View, packet| format.read(view, None, packet, &mut report);
+        let crumbs = packet(XstpKind::Begin, 0, 1000, &[VERSION, 0, 1]);
+        assert!(matches!(read(&View::START, crumbs), Err(Dropped::Malformed)));
+        let begins = read(&View::START, packet(XstpKind::Begin, 0, 1000, &[VERSION, 1, 0]));
+        assert_eq!(begins.ok().and_then(|begins| begins.credit), Some(FIRST_TURN + 7 + 8));
+        let view = View { received_upto: FIRST_TURN + 1020, ..View::START };
+        for (number, ends) in [(1019, false), (1020, true), (1275, true), (1276, false), (7, false)]
+        {
+            let end = read(&view, packet(XstpKind::End, 0, number, &[]));
+            assert_eq!(end.is_ok_and(|end| end.signals.has(Signals::END)), ends, "{number}");
+        }
+        let view = View { sent_upto: FIRST_TURN + 9, ..view };
+        for (number, ends) in [(6, false), (7, true), (9, true), (10, false)] {
+            let gone = read(&view, packet(XstpKind::Reject, GONE, number, &[]));
+            assert_eq!(gone.is_ok_and(|gone| gone.signals.has(Signals::END)), ends, "{number}");
+        }
+    }
 }

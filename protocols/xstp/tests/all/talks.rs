@@ -53,6 +53,20 @@ fn octets_arrive_in_order() {
     talks(end, Promise::Octets);
 }
 
+/// One side takes eight packets at a time: the other knows that from the beginning.
+#[test]
+fn octets_arrive_where_windows_differ() {
+    talks(
+        |side| {
+            let config = Config { window: [8, 64][side], ..CONFIG };
+            let ports = [2000, 3000];
+            let ports = PortPair { own: ports[side], peer: ports[1 - side] };
+            policies(XstpFormat::new(&config, ports, side as u32), &config)
+        },
+        Promise::Octets,
+    );
+}
+
 #[test]
 fn octets_withstand_what_befalls_any_packet() {
     withstands(end, Promise::Octets);
