@@ -452,8 +452,8 @@ fn make_packet(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let (registry, pool) = (setting.driver.registry(), &setting.pool);
     let socket = || PacketSocket::<Message>::open(device, &registry, lane, pool.clone());
     let tap = TunOptions { kind: TunKind::Tap, ..TunOptions::default() };
-    // A TAP device that nobody has attached to is ours; another is a cable to who has. One that
-    // is not there would be made.
+    // A TAP device to which no program is attached is opened as such; of any other interface, a
+    // packet socket sends and hears the frames. A device that does not exist would be made.
     let opened = packet::address(device).and_then(|_| {
         let tap = Tun::<Message>::open_with(device, tap, &registry, lane, pool.clone());
         tap.map(Part::boxed).or_else(|_| socket().map(Part::boxed))

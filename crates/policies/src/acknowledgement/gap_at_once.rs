@@ -23,6 +23,7 @@ use stackwright_transport::{Receipts, wraps};
 #[derive(Clone, Debug)]
 pub struct GapAtOnce<A> {
     other: A,
+    /// Whether gaps are left to the other policy, too.
     waits: bool,
     /// The numbers among which some were missing since the last report.
     gap: Option<Range<u64>>,

@@ -77,7 +77,7 @@ impl Probing {
         }
     }
 
-    /// Begins with a window of so many packets: the rate of the link is known, or it is wide.
+    /// Sets the initial window, in packets: for links whose rate is known, or is high.
     #[must_use]
     pub const fn beginning_with(self, packets: u64) -> Self {
         Probing { window: packets * self.packet, ..self }

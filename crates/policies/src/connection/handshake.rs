@@ -86,7 +86,7 @@ impl Handshake {
         Handshake { doubled_most: most, ..self }
     }
 
-    /// Returns when to ask again behind so many requests.
+    /// Returns when the next request is due, after this many without an answer.
     fn again(&self, view: &View, tries: u32) -> Instant {
         let doubled = self.every.saturating_mul(1 << tries.min(DOUBLED_MOST));
         view.now.later(doubled.min(self.doubled_most).max(self.every))

@@ -202,7 +202,7 @@ fn serve(local: SocketAddr) -> io::Result<f64> {
     println!("it listens");
     loop {
         let stream = listener.accept()?.0;
-        // Who has what it wants resets the connection.
+        // A receiver that has all that it measures resets the connection.
         thread::spawn(move || serve_one(stream).is_ok());
     }
 }

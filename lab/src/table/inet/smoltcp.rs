@@ -15,7 +15,7 @@ use super::end::{InetWork, WRITE};
 
 const BUFFER: usize = 1 << 20;
 
-/// Sends or receives for so many seconds; returns what the receiver got, in Mb/s.
+/// Sends or receives for this many seconds; returns what the receiver got, in Mb/s.
 pub(super) fn bulk(remote: SocketAddr, work: InetWork, seconds: f64) -> io::Result<f64> {
     let SocketAddr::V4(remote) = remote else { return Err(io::Error::other("IPv4 only")) };
     let mut device = TunTapInterface::new("sm0", Medium::Ip)?;

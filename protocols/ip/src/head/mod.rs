@@ -55,7 +55,7 @@ pub(crate) struct Fragment {
     pub(crate) more: bool,
 }
 
-/// Who sends to whom what.
+/// The protocol and the two addresses of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key {
     /// The own address; in what arrives, the destination, which may be a group.

@@ -18,7 +18,7 @@ const DF: u8 = 0x40;
 /// needs them but to pass a filter (RFC 7126 §4.3).
 const SOURCE_ROUTES: [u8; 2] = [131, 137];
 
-/// Who sends to whom what, as it is in a header.
+/// The protocol and the addresses, as a header has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Plain {
     /// Source and destination.
