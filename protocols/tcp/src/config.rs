@@ -19,8 +19,8 @@ pub struct Config {
     /// The most that it grows to where the application keeps up, in octets: up to 1 GiB. The
     /// window scale is chosen for it.
     pub window_most: u32,
-    /// The most that may be on its way from the application to the peer: what long and fast paths
-    /// hold, as with `window_most`.
+    /// The most that may be on its way from the application to the peer. Each connection whose peer
+    /// does not read holds as much: no limit is shared, as it is for `window_most`.
     pub send: Credit,
     /// The limits that all connections share for windows that have grown.
     pub limits: Limits,
@@ -74,7 +74,7 @@ impl Config {
             segment: 1480,
             window: 64 << 10,
             window_most: 4 << 20,
-            send: Credit { octets: 4 << 20, messages: 1024 },
+            send: Credit { octets: 1 << 20, messages: 1024 },
             limits: Limits { octets: 1 << 28, each: 0 },
             run: 65_507,
             timeout_first: SECOND,
