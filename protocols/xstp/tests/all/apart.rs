@@ -5,9 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use stackwright_compose::Over;
 use stackwright_contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
-use stackwright_contract::{Duration, Handle};
+use stackwright_contract::{Duration, Handle, Instant};
 use stackwright_simulator::{
-    Conditions, Heard, SimulatedDatagrams, SimulatedHosts, StationId, World,
+    Conditions, Heard, Outages, Passes, Profile, SimulatedDatagrams, SimulatedHosts, StationId,
+    World, seeds,
 };
 use stackwright_trial::setting::M;
 use stackwright_wire::Message;
@@ -156,4 +157,43 @@ fn the_peer_of_a_station_that_begins_anew_is_told() {
     scene.serve();
     scene.world.run_for(Duration::from_secs(60));
     assert_eq!(scene.client_ended(), Some(Ended::Reset(0)));
+}
+
+/// A small satellite that is above the horizon for eight minutes of 95, with a bit error in
+/// 100 000: 100 KB take the passes that they need, and one more for where in a pass they begin.
+#[test]
+fn a_file_takes_no_more_passes_of_a_satellite_than_it_must() {
+    const OCTETS: usize = 100_000;
+    /// Of a packet, its IP header included: a frame of AX.25 holds 256 octets.
+    const PACKET: u16 = 236;
+    let Some(Profile::Link { forward, .. }) = Profile::named("leo-pass") else { panic!("known") };
+    let Outages::Passes(Passes { period, length, .. }) = forward.outages else { panic!("passes") };
+    for seed in seeds(5) {
+        // However many there are, they divide a period almost evenly (the golden ratio).
+        let first = period.mul_f64((seed as f64 * 0.618_034).fract());
+        let passes = Outages::Passes(Passes { period, length, first });
+        let air = Conditions { outages: passes, ..forward.clone() };
+        let rate = NonZeroU64::new(9600).expect("not zero");
+        let config = Config { half_duplex: false, ..Config::radio(rate, PACKET, 8) };
+        let config = Config { send: Credit { octets: OCTETS, messages: 4 }, ..config };
+        let mut scene = Scene::new(seed, &air, config, 0);
+        scene.world.run_for(period);
+        let begun = scene.world.now();
+        let (association, properties) = (OPENED, Default::default());
+        let batch = M::with_headroom(64, &said(OCTETS)).into();
+        scene.world.ask(scene.client, StreamsRequest::Send { association, batch, properties });
+        let mut passed = 0;
+        while scene.heard().len() < OCTETS && passed < 4 {
+            scene.world.run_for(Duration::from_secs(1));
+            passed = (0..10_u32)
+                .map(|nth| Instant::START + first + period * nth)
+                .filter(|rise| *rise < scene.world.now() && *rise + length > begun)
+                .count();
+        }
+        assert!(scene.heard() == said(OCTETS), "{seed}: {} octets", scene.heard().len());
+        let packets = OCTETS.div_ceil(usize::from(PACKET) - 40);
+        let air_time = Duration::from_secs(1).mul_f64(packets as f64 * 260.0 / 1200.0);
+        let most = (air_time.as_secs_f64() / length.as_secs_f64()).ceil() as usize + 1;
+        assert!(passed <= most, "{seed}: {passed} passes, and not {most}");
+    }
 }
