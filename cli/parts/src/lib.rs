@@ -25,7 +25,7 @@ use stackwright::xtp::services::{
     AcknowledgedDatagram, BulkData, Connection, IsochronousStream, Stream, Transaction,
     UnacknowledgedDatagram,
 };
-use stackwright::{artp, catalogue, ftp, kiss, tailored, tls, xtp};
+use stackwright::{agw, artp, ax25, catalogue, ftp, kiss, tailored, tls, xtp};
 use stackwright_drivers::Readiness;
 use stackwright_drivers::files::Disk;
 use stackwright_drivers::ip::Ip as Raw;
@@ -87,7 +87,9 @@ parts! {
     Ip<Message>,
     Point<Message>,
     TcpLayer<Message>,
+    agw::Agw<Message>,
     artp::Layer<Message>,
+    ax25::Ax25<Message>,
     ftp::Client<Message>,
     ftp::Server<Message>,
     kiss::Hub<Message>,

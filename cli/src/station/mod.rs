@@ -22,7 +22,7 @@ use std::time::{Duration, Instant as Clock};
 
 use clap::Args;
 use stackwright::contract::services::Ended;
-use stackwright::contract::{IndicationOf, Outlet, Participant, RequestOf};
+use stackwright::contract::{IndicationOf, Nothing, Outlet, Participant, Protocol as _, RequestOf};
 
 use crate::flawed::Flawed;
 use crate::interrupts::interrupts;
@@ -30,7 +30,8 @@ use crate::problem::Problem;
 use crate::report::{say, short};
 use file::{Encryption, FILE_MOST, StationFile, TncEntry};
 use log::Log;
-use setup::{Setup, StationStack};
+use setup::Setup;
+use stackwright_parts::Stack;
 
 /// How often it is checked whether the program is to end.
 const LOOK: Duration = Duration::from_millis(500);
@@ -74,7 +75,7 @@ pub(crate) fn run(station: &Station) -> Result<(), Problem> {
     // A listener is told of, or refused, with the first turn.
     driver.turn(&mut stack, &mut Nobody, Some(Duration::ZERO))?;
     for (what, address, there) in [
-        ("AGW", file.agw, stack.upper.listening()),
+        ("AGW", file.agw, setup::agw(&stack).listening()),
         ("KISS", file.kiss, setup::hub(&stack).listening()),
     ] {
         if let Some(address) = address {
@@ -86,13 +87,13 @@ pub(crate) fn run(station: &Station) -> Result<(), Problem> {
     while !interrupted.load(Relaxed) {
         driver.turn(&mut stack, &mut Nobody, Some(LOOK))?;
     }
-    stack.upper.stop();
+    setup::stop(&mut stack);
     let begun = Clock::now();
     while begun.elapsed() < END_WITHIN {
         // With the turn that ends them, the last word leaves, too.
-        let is_over = stack.upper.links() == 0;
+        let is_over = setup::agw(&stack).links() == 0;
         driver.turn(&mut stack, &mut Nobody, Some(Duration::from_millis(50)))?;
-        if is_over && setup::has_sent_all(&stack) {
+        if is_over && stack.may_exit() {
             break;
         }
     }
@@ -166,12 +167,12 @@ fn describe(file: &StationFile) {
 /// There is nothing above the station.
 struct Nobody;
 
-impl Outlet<StationStack> for Nobody {
-    fn indicate(&mut self, never: IndicationOf<StationStack>) {
+impl Outlet<Stack<Nothing>> for Nobody {
+    fn indicate(&mut self, never: IndicationOf<Stack<Nothing>>) {
         match never {}
     }
 
-    fn request(&mut self, request: RequestOf<StationStack>) {
+    fn request(&mut self, request: RequestOf<Stack<Nothing>>) {
         match request {}
     }
 }

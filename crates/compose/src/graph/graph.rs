@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use core::any::Any;
-use core::cell::Ref;
+use core::cell::{Ref, RefMut};
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -13,10 +13,10 @@ use stackwright_contract::{
 };
 use stackwright_wire::Message;
 
-use super::AskPort;
 use super::live::Leaving;
 use super::place::{Below, Kind};
 use super::web::{Ends, Web};
+use super::{AskPort, Erased};
 
 /// Protocols of messages `M` over what is outside, `B`, that together provide `T`.
 ///
@@ -102,6 +102,19 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
     pub fn protocol<X: 'static>(&self, name: &str) -> Option<Ref<'_, X>> {
         let place = &self.web.places[self.web.place(name)?];
         Ref::filter_map(place.node.borrow(), |node| node.as_any().downcast_ref()).ok()
+    }
+
+    /// Lends the protocol with that name, where it is an `X`, to be changed.
+    ///
+    /// # Panics
+    /// Where it is called from within that protocol.
+    pub fn protocol_mut<X: 'static>(&mut self, name: &str) -> Option<RefMut<'_, X>> {
+        let place = &self.web.places[self.web.place(name)?];
+        RefMut::filter_map(place.node.borrow_mut(), |node| {
+            let node: &mut dyn Any = &mut **node;
+            node.downcast_mut().map(|Erased(protocol)| protocol)
+        })
+        .ok()
     }
 }
 
