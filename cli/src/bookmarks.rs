@@ -39,8 +39,10 @@ pub(crate) fn expand(text: &str) -> Result<String, Problem> {
 /// escaped.
 fn join(url: &str, path: &str) -> String {
     let path = path.replace('%', "%25").replace('?', "%3F").replace('#', "%23").replace(';', "%3B");
+    // What an address by radio has behind its path stays behind it.
+    let (url, settings) = url.split_at(url.find('?').unwrap_or(url.len()));
     let slash = if url.ends_with('/') || path.is_empty() { "" } else { "/" };
-    format!("{url}{slash}{}", path.trim_start_matches('/'))
+    format!("{url}{slash}{}{settings}", path.trim_start_matches('/'))
 }
 
 pub(crate) fn is_name(name: &str) -> bool {
@@ -89,6 +91,7 @@ mod tests {
         assert_eq!(join("ftp://me@host/pub/", "a b/c"), "ftp://me@host/pub/a b/c");
         assert_eq!(join("ftp://host", "/x?;y"), "ftp://host/x%3F%3By");
         assert_eq!(join("ftp://host/a", ""), "ftp://host/a");
+        assert_eq!(join("ftp+xstp+ax25://A/?rate=9", "x?"), "ftp+xstp+ax25://A/x%3F?rate=9");
     }
 
     #[test]

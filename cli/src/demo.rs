@@ -206,7 +206,7 @@ impl There {
             Server::Graph => (Below::Tcp, Some("get".into())),
         };
         Ok(There {
-            remote: Remote { below, host, port, user: None, path: "/demo".into() },
+            remote: Remote { below, host, port, user: None, path: "/demo".into(), air: None },
             connection: Connection {
                 quiet: true,
                 limit_rate: None,
@@ -217,6 +217,7 @@ impl There {
                 tls: TlsArguments::default(),
                 stack,
                 inet: None,
+                call: None,
                 timeout: None,
                 retries: None,
                 json: false,

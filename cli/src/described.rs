@@ -5,19 +5,22 @@ use std::io::Read;
 use std::path::Path;
 
 use stackwright::compose::graph::{DESCRIPTION_MOST, Description, Flaw};
+use stackwright::contract::CallSign;
 use stackwright_drivers::packet;
 
+use crate::air::{AirEnds, AirLink};
 use crate::flawed::Flawed;
 use crate::inet::Inet;
 use crate::problem::Problem;
 
 /// The descriptions that every program has with it, by the commands that they describe.
-const BUILT_IN: [(&[&str], &str); 15] = [
+const BUILT_IN: [(&[&str], &str); 16] = [
     (&["get", "put", "ls"], include_str!("../stacks/get.toml")),
     (&["get-tls"], include_str!("../stacks/get-tls.toml")),
     (&["get-artp"], include_str!("../stacks/get-artp.toml")),
     (&["get-xtp"], include_str!("../stacks/get-xtp.toml")),
     (&["get-inet"], include_str!("../stacks/get-inet.toml")),
+    (&["get-radio"], include_str!("../stacks/get-radio.toml")),
     (&["serve"], include_str!("../stacks/serve.toml")),
     (&["serve-artp"], include_str!("../stacks/serve-artp.toml")),
     (&["serve-xtp"], include_str!("../stacks/serve-xtp.toml")),
@@ -64,6 +67,23 @@ impl Described {
         Self::read(name.into(), text)
     }
 
+    /// The stack of a client by radio, for this link from the station `call`.
+    pub(crate) fn on_air(air: &AirLink, call: Option<&str>) -> Result<Self, Problem> {
+        const NAME: &str = "get-radio";
+        let AirEnds { call, own, peer } = air.ends(call)?;
+        let via: Vec<_> = air.via.iter().map(CallSign::to_string).collect();
+        let Described { text, .. } = Self::load(Path::new(NAME))?;
+        let text = text
+            .replace("10.0.0.1=N0CALL-1", &format!("{peer}={}", air.peer))
+            .replace("10.0.0.2/8", &own.to_string())
+            .replace("\"N0CALL-2\"", &format!("\"{call}\""))
+            .replace("\"N0CALL-1\"", &format!("\"{}\"", air.peer))
+            .replace("via = \"\"", &format!("via = \"{}\"", via.join(" ")))
+            .replace("rate = 1200", &format!("rate = {}", air.rate))
+            .replace("\"tcp://127.0.0.1:8001\"", &format!("{:?}", air.line));
+        Self::read(NAME.into(), text)
+    }
+
     fn read(name: String, text: String) -> Result<Self, Problem> {
         match Description::read(&text) {
             Ok(description) => Ok(Described { name, description, text }),
@@ -105,7 +125,15 @@ mod tests {
         let own =
             ["get-tls", "get-artp", "serve-artp", "get-xtp", "serve-xtp", "radio", "radio-hub"]
                 .into_iter()
-                .chain(["get-inet", "serve-inet", "socks", "ping", "xkernel-rpc", "ftp-radio"]);
+                .chain([
+                    "get-radio",
+                    "get-inet",
+                    "serve-inet",
+                    "socks",
+                    "ping",
+                    "xkernel-rpc",
+                    "ftp-radio",
+                ]);
         for name in ["get", "put", "ls", "serve"].into_iter().chain(own) {
             assert_eq!(
                 Described::load(Path::new(name)).map(|stack| stack.name).ok().as_deref(),

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::stacks::Message;
 
 /// The port at which Direwolf and others offer KISS.
-const KISS_PORT: u16 = 8001;
+pub(crate) const KISS_PORT: u16 = 8001;
 
 /// The speed of a serial line where none is said, in bit/s.
 const BAUD: u32 = 9600;

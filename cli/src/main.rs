@@ -15,6 +15,7 @@ macro_rules! eprintln {
 }
 
 mod address;
+mod air;
 mod arguments;
 mod bookmark;
 mod bookmarks;

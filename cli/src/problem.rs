@@ -324,7 +324,7 @@ impl Problem {
     fn usual_advice(&self) -> Option<&'static str> {
         Some(match self {
             Problem::Url { .. } => {
-                "write ftp://host/path or ftp://user@host:port/path; over TLS, ftps://host/path; over ARTP or XTP, ftp+artp://host/path or ftp+xtp://host/path"
+                "write ftp://host/path or ftp://user@host:port/path; over TLS, ftps://host/path; over ARTP or XTP, ftp+artp://host/path or ftp+xtp://host/path; by radio, ftp+xstp+ax25://CALL@host:8001/path"
             }
             Problem::PictureUrl { .. } => {
                 "write jis://host/NAME, jis://host:port/NAME, or HOST[:PORT] NAME; the default port is 4331"

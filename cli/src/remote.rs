@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use percent_encoding::percent_decode_str;
 
 use crate::address::{self, Address};
+use crate::air::{self, AirLink};
 use crate::bookmarks;
 use crate::problem::Problem;
 
@@ -19,10 +20,12 @@ pub(crate) enum Below {
     Artp,
     /// XTP over UDP.
     Xtp,
+    /// XSTP over IPv4 and AX.25.
+    Radio,
 }
 
 impl Below {
-    const ALL: [Below; 4] = [Below::Tcp, Below::Tls, Below::Artp, Below::Xtp];
+    const ALL: [Below; 5] = [Below::Tcp, Below::Tls, Below::Artp, Below::Xtp, Below::Radio];
 
     /// How an address begins.
     pub(crate) fn scheme(self) -> &'static str {
@@ -31,6 +34,7 @@ impl Below {
             Below::Tls => "ftps",
             Below::Artp => "ftp+artp",
             Below::Xtp => "ftp+xtp",
+            Below::Radio => "ftp+xstp+ax25",
         }
     }
 
@@ -40,13 +44,14 @@ impl Below {
             Below::Tcp | Below::Tls => ["get-tls", "serve"],
             Below::Artp => ["get-artp", "serve-artp"],
             Below::Xtp => ["get-xtp", "serve-xtp"],
+            Below::Radio => ["get-radio", "radio"],
         }
     }
 
     /// The port where a server is when nobody says another.
     pub(crate) fn port(self) -> u16 {
         match self {
-            Below::Tcp => stackwright::ftp::PORT,
+            Below::Tcp | Below::Radio => stackwright::ftp::PORT,
             Below::Tls => stackwright::ftp::TLS_PORT,
             Below::Artp => stackwright::artp::PORT,
             Below::Xtp => stackwright::xtp::PORT,
@@ -55,8 +60,11 @@ impl Below {
 }
 
 /// The options that not everything below FTP has a use for, and what has.
-const OPTIONS: [(&str, &[Below]); 2] =
-    [("--packet", &[Below::Artp, Below::Xtp]), ("--proxy", &[Below::Tcp, Below::Tls])];
+const OPTIONS: [(&str, &[Below]); 3] = [
+    ("--packet", &[Below::Artp, Below::Xtp]),
+    ("--proxy", &[Below::Tcp, Below::Tls]),
+    ("--call", &[Below::Radio]),
+];
 
 /// Refuses an option that is given and of which nothing of `below` has a use.
 ///
@@ -86,17 +94,22 @@ pub(crate) struct Remote {
     pub(crate) user: Option<String>,
     /// From the folder into which the server puts the user. Begins with `/`.
     pub(crate) path: String,
+    /// The way by radio; the host is the station then, at its TNC.
+    pub(crate) air: Option<AirLink>,
 }
 
 impl Remote {
     pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
         let text = &bookmarks::expand(text)?;
         let wrong = |why| Problem::Url { url: address::without_password(text), why };
+        let (text, settings) = air::split(text);
         let url = Address::parse(text).map_err(wrong)?;
         let below = Below::ALL.into_iter().find(|below| below.scheme() == url.scheme);
         let below = below.ok_or_else(|| {
-            wrong("it must begin with ftp://, ftps://, ftp+artp:// or ftp+xtp://")
+            wrong("it must begin with ftp://, ftps://, ftp+artp://, ftp+xtp:// or ftp+xstp+ax25://")
         })?;
+        let air = (below == Below::Radio).then(|| AirLink::read(&url, settings));
+        let air = air.transpose().map_err(wrong)?;
         if url.password.is_some() {
             return Err(wrong(
                 "a password on the command line is visible to all users of this machine",
@@ -108,9 +121,13 @@ impl Remote {
         };
         Ok(Remote {
             below,
-            port: url.port.unwrap_or(below.port()),
-            host: url.host,
-            user: url.user.map(|user| decoded(user, "the user name is not valid")).transpose()?,
+            port: url.port.filter(|_| air.is_none()).unwrap_or(below.port()),
+            host: air.as_ref().map_or(url.host, AirLink::place),
+            // By radio, the station's call sign stands there.
+            user: (url.user.filter(|_| air.is_none()))
+                .map(|user| decoded(user, "the user name is not valid"))
+                .transpose()?,
+            air,
             path: decoded(
                 &without_dots(as_it_is(url.path).map_err(wrong)?),
                 "the path is not a valid file name",
@@ -120,7 +137,10 @@ impl Remote {
 
     /// Every address of the host, in the order to try them.
     pub(crate) fn addresses(&self) -> Result<Vec<SocketAddr>, Problem> {
-        address::resolve(&self.host, self.port)
+        match &self.air {
+            Some(air) => Ok(vec![(air.peer_address(), stackwright::ftp::PORT).into()]),
+            None => address::resolve(&self.host, self.port),
+        }
     }
 
     /// The last part of the path; `None` for a folder.

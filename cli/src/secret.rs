@@ -15,6 +15,9 @@ pub(crate) fn login(
     remote: &Remote,
     file: Option<&Path>,
 ) -> Result<Option<(String, String)>, Problem> {
+    if remote.air.is_some() {
+        return Ok(None); // a password would be heard by all
+    }
     let user = remote.user.as_deref();
     if file.is_none() {
         let host = remote.host.trim_matches(['[', ']']);

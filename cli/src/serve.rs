@@ -164,7 +164,7 @@ where
         let local = address.into();
         let request = match below {
             Below::Tls => Request::ServeSecurely { local },
-            Below::Tcp | Below::Artp | Below::Xtp => Request::Serve { local },
+            _ => Request::Serve { local },
         };
         driver.request(&mut stack, request, &mut told);
         if let Some(why) = told.refused {

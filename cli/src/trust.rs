@@ -38,11 +38,15 @@ pub(crate) fn choose(remote: &Remote, asked: &TlsArguments) -> Result<Secured, P
     let mode = match remote.below {
         Below::Tls => TlsMode::Implicit,
         Below::Tcp if asked.tls || asked.pin.is_some() => TlsMode::Explicit,
+        Below::Radio if asked.tls || asked.pin.is_some() => {
+            let why = "amateur radio does not allow what nobody else can read: leave it out";
+            return Err(Problem::Unfit { what: "--tls".into(), why });
+        }
         Below::Artp | Below::Xtp if asked.tls || asked.pin.is_some() => {
             let why = "TLS encrypts FTP over TCP only: use an address ftp://… or ftps://…";
             return Err(Problem::Unfit { what: "--tls".into(), why });
         }
-        Below::Tcp | Below::Artp | Below::Xtp => return Ok(Secured::default()),
+        Below::Tcp | Below::Artp | Below::Xtp | Below::Radio => return Ok(Secured::default()),
     };
     Ok(Secured { mode, server: Some(expect(&remote.host, asked.pin)?) })
 }

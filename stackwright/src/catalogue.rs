@@ -162,6 +162,8 @@ catalogue! {
     stackwright_resolve::Resolve<M>: "next hops on one link, by ARP and neighbour discovery"
         .with_syntax(stackwright_resolve::SYNTAX)
         => stackwright_resolve::described,
+    stackwright_ax25::AirRules<M>: "what a station transmits is its own, readable, and says whose it is"
+        => stackwright_ax25::described_rules,
     stackwright_stop_and_wait::StopAndWait<M>: "one message at a time, sent again until it is acknowledged"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_stop_and_wait::StopAndWaitHeader>())])
         => stackwright_stop_and_wait::described,

@@ -16,6 +16,7 @@ use stackwright::framed::Framed;
 use stackwright::ip::{Ip, Point};
 use stackwright::ordered::Ordered;
 use stackwright::proxy::Proxy;
+use stackwright::resolve::Resolve;
 use stackwright::tailored::Named;
 use stackwright::tailored::configurations::{AnyOrder, Selective};
 use stackwright::tcp::TcpLayer;
@@ -25,7 +26,7 @@ use stackwright::xtp::services::{
     AcknowledgedDatagram, BulkData, Connection, IsochronousStream, Stream, Transaction,
     UnacknowledgedDatagram,
 };
-use stackwright::{agw, artp, ax25, catalogue, ftp, kiss, tailored, tls, xtp};
+use stackwright::{agw, artp, ax25, catalogue, ftp, kiss, tailored, tls, xstp, xtp};
 use stackwright_drivers::Readiness;
 use stackwright_drivers::files::Disk;
 use stackwright_drivers::ip::Ip as Raw;
@@ -85,6 +86,8 @@ parts! {
     Framed<Message>,
     Ordered<Message>,
     Ip<Message>,
+    Resolve<Message>,
+    xstp::XstpLayer<Message>,
     Point<Message>,
     TcpLayer<Message>,
     agw::Agw<Message>,

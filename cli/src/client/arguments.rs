@@ -42,10 +42,12 @@ Examples:
   stackwright get ftp://127.0.0.1:2121/paper.pdf
   stackwright get ftp://anna@host/docs 'ftp://anna@host/*.pdf' ~/copies
   stackwright get ftp+artp://host/film
+  stackwright get ftp+xstp+ax25://N0BBB@127.0.0.1:8001/log --call N0AAA
   stackwright get ftp://host/notes.txt -")]
 pub(crate) struct Get {
     /// The addresses of files, folders or patterns: ftp://user@host:port/path, ftps://… over
-    /// TLS, ftp+artp://… over ARTP, or NAME:path with a bookmark. User and port are optional.
+    /// TLS, ftp+artp://… over ARTP, ftp+xstp+ax25://CALL@host:8001/path by radio through the TNC
+    /// there, or NAME:path with a bookmark. User and port are optional.
     ///
     /// DEST is where to save it: a file, a folder, or - for standard output [default: the current
     /// folder]. A folder is copied with everything below it; files that exist with the same size
@@ -219,6 +221,9 @@ pub(crate) struct Connection {
     /// this device (TUN, TAP, veth or a network card), such as sw0=10.77.0.2/24.
     #[arg(long, value_name = "DEVICE=ADDR/LENGTH", conflicts_with_all = ["stack", "proxy"])]
     pub(crate) inet: Option<Inet>,
+    /// Your call sign, for an address by radio; nothing is transmitted without one.
+    #[arg(long, value_name = "MYCALL")]
+    pub(crate) call: Option<String>,
     /// The longest packet of ARTP or XTP, in octets [default: 1472, over IPv6 1452].
     ///
     /// The default fits into an Ethernet frame of 1500 octets. Use less for a tunnel, more for a

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use percent_encoding::percent_decode_str;
 pub(crate) use stackwright::contract::path::{join, split};
 
-use crate::bookmarks;
 use crate::problem::Problem;
 use crate::remote::Remote;
+use crate::{air, bookmarks};
 
 /// What makes a name a pattern.
 const PATTERN: [char; 3] = ['*', '?', '['];
@@ -27,6 +27,9 @@ pub(crate) fn url(remote: &Remote, path: &str) -> String {
         url.push('/');
     }
     escape(&mut url, path, &PATTERN);
+    if let Some(air) = remote.air.as_ref().filter(|air| !air.settings.is_empty()) {
+        let _ = write!(url, "?{}", air.settings);
+    }
     url
 }
 
@@ -50,6 +53,7 @@ fn escape(url: &mut String, text: &str, more: &[char]) {
 pub(crate) fn parse(text: &str) -> Result<(Remote, bool), Problem> {
     let mut remote = Remote::parse(text)?;
     let expanded = bookmarks::expand(text)?;
+    let (expanded, _) = air::split(&expanded);
     let path =
         expanded.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]));
     let Some((_, last)) = path.map(split).filter(|(_, last)| last.contains(['*', '['])) else {
@@ -83,8 +87,8 @@ pub(crate) fn is_address(word: &str) -> bool {
 
 /// Whether both are on one server, for the same user.
 pub(crate) fn same_server(one: &Remote, other: &Remote) -> bool {
-    (one.below, &one.host, one.port, &one.user)
-        == (other.below, &other.host, other.port, &other.user)
+    (one.below, &one.host, one.port, &one.user, &one.air)
+        == (other.below, &other.host, other.port, &other.user, &other.air)
 }
 
 #[cfg(test)]
@@ -97,6 +101,8 @@ mod tests {
             ("ftp://ann@host:2121/x", "/a b/100%/c;d?e#f"),
             ("ftp+artp://[::1]/x", "/\u{e4}/[x]*"),
             ("ftp://a%40b@host/x", "//etc/x"),
+            ("ftp+xstp+ax25://N0BBB@host/x?via=RELAY-1", "/a?b"),
+            ("ftp+xstp+ax25://N0BBB/?rate=9600&line=pty:./tnc", "/a"),
         ] {
             let remote = Remote::parse(url_of).unwrap();
             let again = Remote::parse(&url(&remote, path)).unwrap();

@@ -16,6 +16,8 @@ use crate::{graphs, proxy, secret, stacks, trust};
 
 /// How long a silent server is waited for where nobody says it.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// By radio, others use the channel, too.
+const TIMEOUT_BY_RADIO: Duration = Duration::from_secs(600);
 
 /// Of a session's connections.
 pub(crate) struct Limits {
@@ -42,12 +44,15 @@ impl<'a> Route<'a> {
     /// Asks for a password where one is needed.
     pub(crate) fn find(remote: &Remote, connection: &'a Connection) -> Result<Self, Problem> {
         let own = connection.inet.as_ref().map(|inet| Described::on_device("get-inet", inet));
+        let air = remote.air.as_ref().filter(|_| connection.stack.is_none());
+        let own = own.or(air.map(|air| Described::on_air(air, connection.call.as_deref())));
         let described = connection.stack.as_deref().map(graphs::load::<Copying>).or(own);
         let described = described.transpose()?;
         let below = remote.below;
-        let is_built_in = described.is_none();
+        let is_built_in = described.is_none() || air.is_some();
         check_option("--packet", connection.packet.is_some() && is_built_in, &[below])?;
         check_option("--proxy", connection.proxy.is_some(), &[below])?;
+        check_option("--call", connection.call.is_some(), &[below])?;
         if let Some(described) = described.as_ref().filter(|_| connection.proxy.is_some()) {
             graphs::check_proxy(described)?;
         }
@@ -71,7 +76,9 @@ impl<'a> Route<'a> {
             (config.user, config.password) = (user.clone(), password.clone());
         }
         config.data = if self.connection.active { DataMode::Active } else { DataMode::Passive };
-        config.timeout = self.connection.timeout.unwrap_or(TIMEOUT);
+        let by_radio = self.below == Below::Radio;
+        let usual = if by_radio { TIMEOUT_BY_RADIO } else { TIMEOUT };
+        config.timeout = self.connection.timeout.unwrap_or(usual);
         config.idle = limits.idle;
         config.epoch = stacks::epoch();
         config.tls = self.secured.mode;

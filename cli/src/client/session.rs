@@ -19,10 +19,13 @@ use super::work::{LOOK, Work};
 use crate::graphs::Local;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
+use crate::remote::Below;
 
 /// How long the program takes at most to close its associations once it has what was requested. It
 /// takes two round trips: a geostationary path needs more than a second.
 const FAREWELL: Duration = Duration::from_secs(2);
+/// The same by radio: a station that is left without a word asks for a long time.
+const FAREWELL_BY_RADIO: Duration = Duration::from_secs(60);
 
 /// How often a job whose connection is lost is tried again, where nobody says it.
 const RETRIES: u32 = 3;
@@ -211,12 +214,13 @@ impl<'a> Session<'a> {
     /// Ends the jobs that are open, and waits for that: what is incomplete is removed, or kept for
     /// the next time.
     fn give_up(&mut self, work: &mut Work) -> Result<(), Problem> {
+        let farewell = self.farewell();
         let Some(engine) = &mut self.engine else { return Ok(()) };
         if work.has_open() {
             engine.request(Request::GiveUp);
         }
         let since = Instant::now();
-        while work.has_open() && since.elapsed() < FAREWELL {
+        while work.has_open() && since.elapsed() < farewell {
             engine.turn(Some(LOOK))?;
             while let Some(Told { indication, .. }) = engine.told() {
                 let is_last = matches!(indication, Indication::Failed { .. });
@@ -229,6 +233,10 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    fn farewell(&self) -> Duration {
+        if self.route.below == Below::Radio { FAREWELL_BY_RADIO } else { FAREWELL }
+    }
+
     /// Returns how many lines of listings were not understood since the last call.
     pub(crate) fn take_unreadable(&mut self) -> u64 {
         self.engine.as_mut().map_or(0, |engine| engine.take_unreadable())
@@ -237,11 +245,12 @@ impl<'a> Session<'a> {
     /// Leaves the server. The answer to that is not awaited: it takes a round trip, and changes
     /// nothing here.
     pub(crate) fn close(mut self) -> Result<(), Problem> {
+        let farewell = self.farewell();
         let Some(mut engine) = self.engine.take() else { return Ok(()) };
         engine.request(Request::Leave);
         let since = Instant::now();
-        while !engine.may_exit() && since.elapsed() < FAREWELL {
-            engine.turn(Some(FAREWELL))?;
+        while !engine.may_exit() && since.elapsed() < farewell {
+            engine.turn(Some(LOOK))?;
         }
         Ok(())
     }

@@ -5,8 +5,10 @@
 //! | here | the whole: who the station is, what it serves, its rules |
 //! | `file/tnc.rs` | its TNCs |
 //! | `file/link.rs` | its links and peers |
+//! | `file/serve.rs` | what it serves, and its address |
 
 mod link;
+mod serve;
 #[cfg(test)]
 mod tests;
 mod tnc;
@@ -26,6 +28,7 @@ use link::links;
 use tnc::tncs;
 
 pub(super) use link::PeerEntry;
+pub(super) use serve::{FolderEntry, HostEntry};
 pub(super) use tnc::TncEntry;
 
 /// How long a file may be, in octets.
@@ -49,6 +52,9 @@ pub(super) struct StationFile {
     pub(super) kiss_calls: Vec<CallSign>,
     /// Those programs also hear what the station and others of them send.
     pub(super) kiss_echo: bool,
+    /// What other stations reach by FTP.
+    pub(super) folder: Option<FolderEntry>,
+    pub(super) host: HostEntry,
     pub(super) identification: Option<Identification>,
     pub(super) transmit: bool,
     /// In percent.
@@ -86,7 +92,7 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
         Mistake { span, says }
     })?;
     let top = Table::whole(&table);
-    top.only(&["call", "aliases", "tnc", "ax25", "serve", "identify", "rules"])?;
+    top.only(&["call", "aliases", "tnc", "ax25", "ipv4", "serve", "identify", "rules"])?;
     let call = top.get("call").ok_or_else(|| {
         top.mistake("nothing is transmitted without a call sign: write call = \"MYCALL\"")
     })?;
@@ -102,6 +108,8 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
         kiss: None,
         kiss_calls: Vec::new(),
         kiss_echo: false,
+        folder: None,
+        host: HostEntry::of(call),
         identification: None,
         transmit: true,
         duty: None,
@@ -111,22 +119,15 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
         links(&entry.table()?, &mut file)?;
     }
     if let Some(entry) = top.get("serve") {
-        let serve = entry.table()?;
-        serve.only(&["agw", "kiss", "kiss_calls", "kiss_echo"])?;
-        file.kiss_calls = own_calls(serve.get("kiss_calls"))?;
-        let is_shared = |call: &CallSign| *call == file.call || file.aliases.contains(call);
-        if let Some(entry) = serve.get("kiss_calls")
-            && file.kiss_calls.iter().any(is_shared)
-        {
-            return Err(entry.mistake("the station itself answers for one of them: one list each"));
-        }
-        file.kiss_echo = serve.get("kiss_echo").map_or(Ok(false), |entry| entry.truth())?;
-        file.agw = serve.get("agw").map(|entry| listen(&entry)).transpose()?;
-        file.kiss = serve.get("kiss").map(|entry| listen(&entry)).transpose()?;
+        serve::serve(&entry.table()?, &mut file)?;
     }
-    if file.agw.is_none() && file.kiss.is_none() && !file.links.digipeat {
-        let says =
-            "the station does nothing: write [serve] with agw = \"127.0.0.1:8000\" for programs";
+    if let Some(entry) = top.get("ipv4") {
+        serve::host(&entry, &mut file)?;
+    }
+    let offers = file.agw.is_some() || file.kiss.is_some() || file.folder.is_some();
+    if !offers && !file.links.digipeat {
+        let says = "the station does nothing: write [serve] with agw = \"127.0.0.1:8000\" for programs, \
+             or with ftp = { root = \"/srv/radio\" } for other stations";
         return Err(top.mistake(says));
     }
     identify(&top, &mut file)?;
@@ -212,11 +213,6 @@ fn own_peers(top: &Table<'_>, file: &StationFile) -> Read<()> {
 fn own_calls(entry: Option<Entry<'_>>) -> Read<Vec<CallSign>> {
     let Some(entry) = entry else { return Ok(Vec::new()) };
     entry.items(CALLS)?.iter().map(|item| item.parsed(CALL, own_call)).collect()
-}
-
-fn listen(entry: &Entry<'_>) -> Read<SocketAddr> {
-    const WANTED: &str = "an address and a port, such as \"127.0.0.1:8000\"";
-    entry.text(WANTED)?.parse().map_err(|_| entry.is_not(WANTED))
 }
 
 fn identify(top: &Table<'_>, file: &mut StationFile) -> Read<()> {

@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::Duration;
 
 use stackwright::ax25::TRANSMITTED;
-use stackwright::contract::{Instant, Listener};
+use stackwright::contract::{Instant, Listener, Protocol};
+use stackwright::ftp::Server;
 
 use crate::report::log;
+use crate::stacks::Message;
 use crate::tnc::{TncFrames, state_of_tnc};
 
 /// How long a line that says what is not done is not said again.
@@ -46,8 +48,8 @@ impl Listener for Log {
     fn event(&mut self, now: Instant, protocol: &'static str, what: Arguments<'_>) {
         if self.verbose {
             log(protocol, &what);
-        } else if protocol == TRANSMITTED {
-            return;
+        } else if protocol == TRANSMITTED || protocol == <Server<Message> as Protocol>::FACTS.name {
+            return; // every frame, and every line of a dialogue
         }
         let mut text = what.to_string();
         if TncFrames::tells_state(protocol) {

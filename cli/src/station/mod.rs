@@ -1,16 +1,18 @@
 //! `station`: a packet radio station from a file. Programs share its links (AGW) and its TNC
-//! (KISS).
+//! (KISS), and other stations reach a folder.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `file.rs`, `reader.rs` | the file |
 //! | `setup.rs` | the stack that it describes |
 //! | `tncs.rs` | its TNCs, as one |
+//! | `served.rs` | what is above its FTP server |
 //! | `log.rs` | what its operator is told |
 
 mod file;
 mod log;
 mod reader;
+mod served;
 mod setup;
 mod tncs;
 
@@ -28,7 +30,7 @@ use crate::flawed::Flawed;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::{say, short};
-use file::{Encryption, FILE_MOST, StationFile, TncEntry};
+use file::{Encryption, FILE_MOST, FolderEntry, StationFile, TncEntry};
 use log::Log;
 use setup::Setup;
 use stackwright_parts::Stack;
@@ -156,6 +158,14 @@ fn describe(file: &StationFile) {
     }
     if file.links.digipeat {
         say!("  It repeats frames that name it as a digipeater.");
+    }
+    if let Some(FolderEntry { root, writable }) = &file.folder {
+        let may = if *writable { "fetch and store" } else { "fetch" };
+        say!(
+            "  Other stations may {may} files of {}, at {}.",
+            root.display(),
+            file.host.own.address
+        );
     }
     for address in [file.agw, file.kiss].into_iter().flatten() {
         if !address.ip().is_loopback() {

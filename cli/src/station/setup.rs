@@ -1,13 +1,16 @@
 //! The stack that a station's file describes: a graph, because several protocols stand on AX.25.
 //!
 //! ```text
-//!   agw       programs
-//!   ax25      links and unnumbered frames
-//!   hub       programs that speak KISS
+//!   agw   served            programs; other stations
+//!    |    ftp               and the disk, where a folder is served
+//!    |    xstp, ip, resolve
+//!   ax25                    links and unnumbered frames
+//!   hub                     programs that speak KISS
 //!   tncs
 //! ```
 
 use std::cell::{Ref, RefMut};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,14 +20,21 @@ use stackwright::ax25::{self, AirRules, AirRulesConfig, Ax25, Route};
 use stackwright::compose::Over;
 use stackwright::compose::graph::Builder;
 use stackwright::contract::{CallSign, Nothing};
+use stackwright::ftp::server::{self, Anonymous, Rights};
+use stackwright::ftp::{self, Server};
+use stackwright::ip::{self, Ip};
 use stackwright::kiss::{self, ChannelAccess, Hub, HubConfig};
+use stackwright::resolve::{self, Resolve};
 use stackwright::wire::Pool;
-use stackwright_drivers::Driver;
+use stackwright::xstp;
+use stackwright_drivers::files::{Disk, DiskOptions, Root};
 use stackwright_drivers::tcp::Tcp;
+use stackwright_drivers::{Driver, Readiness};
 use stackwright_parts::{Part as _, Stack};
 
-use super::file::{Encryption, PeerEntry, StationFile, TncEntry};
+use super::file::{Encryption, FolderEntry, HostEntry, PeerEntry, StationFile, TncEntry};
 use super::log::Acting;
+use super::served::Served;
 use super::tncs::{PortTnc, Tncs};
 use crate::problem::Problem;
 use crate::stacks::{self, Message};
@@ -33,12 +43,15 @@ use crate::stacks::{self, Message};
 const AGW: &str = "agw";
 const HUB: &str = "hub";
 const TNCS: &str = "tncs";
+const AX25: &str = "ax25";
+const SERVED: &str = "served";
 
 /// The lanes of the adapters: from the left, as the graph counts them.
 mod lane {
     pub(super) const AGW: usize = 0;
     pub(super) const HUB: usize = 1;
     pub(super) const LINE: usize = 2; // and 3 for a second TNC
+    pub(super) const DISK: usize = 4;
 }
 
 /// A station that is about to start.
@@ -60,17 +73,21 @@ impl Setup {
         let graph = Builder::new()
             .node(AGW, Agw::<Message>::new(programs(file, known)).boxed())
             .over("agw programs")
-            .over("ax25")
-            .over("ax25")
+            .over(AX25)
+            .over(AX25)
             .top(AGW)
             .node("agw programs", tcp(lane::AGW))
-            .node("ax25", links.boxed())
+            .node(AX25, links.boxed())
             .over(HUB)
             .node(HUB, hub.boxed())
             .over("kiss programs")
             .over(TNCS)
             .node("kiss programs", tcp(lane::HUB))
             .protocol(TNCS, tncs);
+        let graph = match &file.folder {
+            Some(folder) => serving(graph, file, folder, &driver, pool)?,
+            None => graph,
+        };
         let stack = graph.build().expect("the rule book refuses no station");
         Ok(Setup { driver, stack, acting })
     }
@@ -81,6 +98,9 @@ pub(super) fn agw(stack: &Stack<Nothing>) -> Ref<'_, Agw<Message>> {
 }
 
 pub(super) fn stop(stack: &mut Stack<Nothing>) {
+    if let Some(mut served) = stack.protocol_mut::<Served>(SERVED) {
+        served.stop();
+    }
     stack.protocol_mut::<Agw<Message>>(AGW).expect(IN_IT).stop();
 }
 
@@ -93,6 +113,61 @@ pub(super) fn tncs(stack: &mut Stack<Nothing>) -> RefMut<'_, Tncs> {
 }
 
 const IN_IT: &str = "each station has it";
+
+/// Adds the stack of files that other stations reach: as `get-radio`, from the other side.
+fn serving(
+    graph: Builder<Message, Readiness>,
+    file: &StationFile,
+    folder: &FolderEntry,
+    driver: &Driver,
+    pool: Arc<Pool<Message>>,
+) -> Result<Builder<Message, Readiness>, Problem> {
+    let FolderEntry { root, writable } = folder;
+    let HostEntry { own, neighbors } = &file.host;
+    let opened = Root::open(root).map_err(|why| Problem::Path { path: root.clone(), why })?;
+    let options = DiskOptions { regions: false, ..stacks::server_options(*writable, true) };
+    let disk = Disk::<Message>::new(opened, options, driver.registry(), lane::DISK, pool);
+    let rights = Rights { write: *writable };
+    let files = server::Config {
+        sessions_most: SESSIONS_MOST,
+        sessions_per_address: SESSIONS_MOST / 4,
+        login_wait: PATIENCE,
+        data_wait: PATIENCE,
+        idle: 6 * PATIENCE,
+        epoch: stacks::epoch(),
+        ..server::Config::new(Box::new(Anonymous(rights)))
+    };
+    let hardware = |(host, call): &(_, _)| (IpAddr::V4(*host), resolve::hardware(*call));
+    let stations = resolve::Config {
+        probes: false,
+        call: Some(file.call),
+        neighbors: neighbors.iter().map(hardware).collect(),
+        ..resolve::Config::default()
+    };
+    let packet = (file.links.longest - IPV4_HEADER) as u16;
+    let streams = xstp::Config::radio(file.tncs[0].kiss.rate.into(), packet);
+    let host = ip::Config { seed: fastrand::u64(..), ..ip::Config::host(own.address, own.length) };
+    let local = (own.address, ftp::PORT).into();
+    Ok(graph
+        .protocol(SERVED, Served::new(local))
+        .over("ftp")
+        .top(SERVED)
+        .node("ftp", Server::<Message>::new(files).boxed())
+        .over("xstp")
+        .over("disk")
+        .node("xstp", xstp::layer::<Message>(streams, fastrand::u64(..)).boxed())
+        .over("ip")
+        .node("ip", Ip::<Message>::new(host).boxed())
+        .over("resolve")
+        .node("resolve", Resolve::<Message>::new(stations, fastrand::u64(..)).boxed())
+        .over(AX25)
+        .node("disk", disk.boxed()))
+}
+
+/// Other stations at once, and how long one that is slow is waited for: others use the channel.
+const SESSIONS_MOST: usize = 16;
+const PATIENCE: Duration = Duration::from_secs(600);
+const IPV4_HEADER: usize = 20;
 
 /// Returns all call signs that the station itself answers for.
 fn calls(file: &StationFile) -> Vec<CallSign> {
@@ -108,6 +183,12 @@ fn known(file: &StationFile) -> Vec<AgwRoute> {
     numbered.map(|(number, (port, path))| AgwRoute { port, path, number }).collect()
 }
 
+/// Returns the routes by which peers are reached.
+fn numbers(file: &StationFile, known: &[AgwRoute]) -> impl Iterator<Item = (CallSign, u16)> {
+    let beyond = known.iter().skip(file.tncs.len()).map(|route| route.number);
+    file.peers.iter().map(|peer| peer.call).zip(beyond)
+}
+
 fn rates(file: &StationFile) -> Vec<u32> {
     file.tncs.iter().map(|tnc| tnc.kiss.rate.get()).collect()
 }
@@ -121,6 +202,7 @@ fn links(file: &StationFile, known: &[AgwRoute]) -> ax25::Config {
         others: file.kiss_calls.clone(),
         peers: file.peers.iter().filter_map(version).collect(),
         routes: routes.collect(),
+        reached: numbers(file, known).collect(),
         rates: rates(file),
         links_most: agw::LINKS_MOST,
         ..file.links.clone()
@@ -128,12 +210,11 @@ fn links(file: &StationFile, known: &[AgwRoute]) -> ax25::Config {
 }
 
 fn programs(file: &StationFile, known: Vec<AgwRoute>) -> agw::Config {
-    let numbers = known.iter().skip(file.tncs.len()).map(|route| route.number);
     agw::Config {
         local: file.agw.map(Into::into),
         calls: calls(file),
         ports: file.tncs.iter().map(|tnc| tnc.name.clone()).collect(),
-        peers: file.peers.iter().map(|peer| peer.call).zip(numbers).collect(),
+        peers: numbers(file, &known).collect(),
         routes: known,
         rates: rates(file),
         access: file.tncs.iter().map(|tnc| port_access(&tnc.kiss, file.links.window)).collect(),

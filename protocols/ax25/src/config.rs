@@ -27,6 +27,8 @@ pub struct Config {
     ///
     /// [`Address::Station`]: stackwright_contract::Address::Station
     pub routes: Vec<Route>,
+    /// Peers that unnumbered frames of route 0 reach by another one, of that number.
+    pub reached: Vec<(CallSign, u16)>,
     /// The most I frames that may be unacknowledged where numbers have three bits (k): 1 to 7.
     pub window: u8,
     /// The same where numbers have seven bits: 1 to 63.
@@ -107,6 +109,7 @@ impl Config {
             version: LinkVersion::Auto,
             peers: Vec::new(),
             routes: Vec::new(),
+            reached: Vec::new(),
             window: 4,
             window_extended: 32,
             longest: 256,

@@ -126,6 +126,8 @@ impl<M: Message> Ax25<M> {
             Some(Address::Station { call, .. }) if self.config.owns(call) => call,
             Some(_) => return Err(Ended::Unavailable),
         };
+        let known = self.config.reached.iter().find(|(call, _)| *call == remote && route == 0);
+        let route = known.map_or(route, |(_, number)| *number);
         let route = self.routes.get(route).ok_or(Ended::Unreachable)?;
         Ok(Datagram::Open { local, remote, pid, route, credit })
     }

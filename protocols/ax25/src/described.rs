@@ -1,6 +1,7 @@
 //! The description of the protocol in a file.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::str::FromStr;
 
@@ -9,13 +10,14 @@ use stackwright_contract::{CallSign, Duration};
 use stackwright_wire::Message;
 
 use crate::header::DigipeaterPath;
-use crate::{Ax25, Config, FrameLength, LinkVersion, Route};
+use crate::{AirRules, AirRulesConfig, Ax25, Config, FrameLength, LinkVersion, Route};
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::required("call", ParameterKind::Text, "the call sign of the station"),
     Parameter::new("aliases", ParameterKind::Text, "further call signs of it"),
     Parameter::new("version", ParameterKind::Text, "of links that it opens: auto, 2.0 or 2.2"),
     Parameter::new("via", ParameterKind::Text, "the digipeaters of route 1"),
+    Parameter::new("through", ParameterKind::Text, "peers that unnumbered frames reach by them"),
     Parameter::new("window", ParameterKind::Number, "frames before an acknowledgement, to 7"),
     Parameter::new("extended", ParameterKind::Number, "the same with numbers of 7 bits, to 63"),
     Parameter::new("longest", ParameterKind::Number, "octets that a frame carries at most"),
@@ -31,6 +33,27 @@ const PARAMETERS: &[Parameter] = &[
 /// Returns the description: the parameters that a file may set.
 pub const fn described<M: Message>() -> Described<Ax25<M>> {
     Described { parameters: PARAMETERS, make: |table, _| Ok(Ax25::new(config(table)?)) }
+}
+
+const RULES: &[Parameter] = &[
+    Parameter::required("call", ParameterKind::Text, "the call signs of the station"),
+    Parameter::new("rate", ParameterKind::Number, "the rate on the air, in bit/s"),
+];
+
+/// Returns the description of the rules of the air.
+pub const fn described_rules<M: Message>() -> Described<AirRules<M>> {
+    Described { parameters: RULES, make: |table, _| Ok(AirRules::new(rules(table)?)) }
+}
+
+fn rules(table: &dyn ParameterTable) -> Result<AirRulesConfig, Unfit> {
+    let calls = calls(table, "call")?;
+    let none = || Unfit { key: "call", is: String::from("is a call sign, such as N0CALL-7") };
+    let mut config = AirRulesConfig::of(*calls.first().ok_or_else(none)?);
+    config.calls = calls;
+    if let Some(rate) = table.within("rate", 1..=u32::MAX.into())? {
+        config.rate = rate as u32;
+    }
+    Ok(config)
 }
 
 fn read<T: FromStr>(text: &str, key: &'static str, what: &str) -> Result<T, Unfit> {
@@ -63,6 +86,7 @@ fn config(table: &dyn ParameterTable) -> Result<Config, Unfit> {
     let path = path.ok_or_else(|| Unfit { key: "via", is: is() })?;
     if !path.is_empty() {
         config.routes.push(Route { port: 0, path });
+        config.reached = calls(table, "through")?.into_iter().map(|call| (call, 1)).collect();
     }
     if let Some(window) = table.within("window", 1..=7)? {
         config.window = window as u8;

@@ -44,7 +44,7 @@ pub mod xid;
 pub use stackwright_contract::ax25 as header;
 
 pub use config::{Config, FrameLength, LinkVersion, Route};
-pub use described::described;
+pub use described::{described, described_rules};
 pub use link::LinkState;
 pub use rules::{AirRules, AirRulesConfig, Identification, TRANSMITTED, Transmitted};
 pub use syntax::{EXTENDED_SYNTAX, SYNTAX};

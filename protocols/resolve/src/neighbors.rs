@@ -31,6 +31,8 @@ pub(crate) enum State {
     Probe,
     /// It was configured.
     Permanent,
+    /// It follows from the call sign of a station that was heard.
+    Derived,
 }
 
 /// A host on the link.

@@ -1,5 +1,7 @@
 //! Stations of AX.25: a call sign as a hardware address, and EtherTypes as its protocol numbers.
 
+use core::net::{IpAddr, Ipv4Addr};
+
 use stackwright_contract::{Address, CallSign, Participant};
 
 use crate::version::{ARP, Key, Version};
@@ -8,17 +10,41 @@ use crate::version::{ARP, Key, Version};
 const KINDS: [(u8, u16); 2] = [(0xcc, Version::V4.kind()), (0xcd, ARP)];
 /// Nothing is sent with it: IPv6 has no identifier.
 const ESCAPE: u8 = 0xff;
+/// The first octet of the hardware address that stands for a call sign.
+const LOCAL: u8 = 2;
 /// Who a call to all is for.
 const ALL: &str = "QST";
 
 /// Returns the hardware address that stands for a call sign here: of a locally administered kind
 /// (IEEE 802 §8.4.4), then six characters of six bits each and the SSID.
-pub(crate) fn hardware(call: CallSign) -> [u8; 6] {
+pub fn hardware(call: CallSign) -> [u8; 6] {
     let [name @ .., _] = call.octets();
     let packed = name.iter().fold(0, |all, octet| all << 6 | u64::from((octet >> 1) - b' '));
     let [_, _, _, rest @ ..] = (packed << 4 | u64::from(call.ssid())).to_be_bytes();
     let [a, b, c, d, e] = rest;
-    [2, a, b, c, d, e]
+    [LOCAL, a, b, c, d, e]
+}
+
+/// The network of the addresses that follow from call signs, 10.0.0.0/8 (RFC 1918), and the largest
+/// prime number that leaves its first and its last address out.
+const NETWORK: u32 = 10 << 24;
+const HOSTS: u64 = 16_777_213;
+
+/// Returns the IPv4 address that follows from a call sign, in 10.0.0.0/8: the name read as a number
+/// of six digits to the base 64, times 16, and the SSID, modulo 16 777 213, and 1. Stations that
+/// differ only in their SSID are next to each other.
+pub fn host_of(call: CallSign) -> Ipv4Addr {
+    derived(hardware(call))
+}
+
+fn derived([_, a, b, c, d, e]: [u8; 6]) -> Ipv4Addr {
+    let number = u64::from_be_bytes([0, 0, 0, a, b, c, d, e]);
+    Ipv4Addr::from(NETWORK + 1 + (number % HOSTS) as u32)
+}
+
+/// Returns whether a host's address follows from the call sign of a station.
+pub(crate) fn is_host_of(host: IpAddr, address: [u8; 6]) -> bool {
+    address[0] == LOCAL && host == derived(address)
 }
 
 /// Returns the station that the layer below knows by that key; `own` is for the address of none.
@@ -26,7 +52,7 @@ pub(crate) fn station((address, kind): Key, own: CallSign) -> Participant {
     let pid = KINDS.iter().find(|(_, known)| *known == kind).map_or(ESCAPE, |(pid, _)| *pid);
     let call = match address {
         [0, 0, 0, 0, 0, 0] => Some(own),
-        [2, a, b, c, d, e] => {
+        [LOCAL, a, b, c, d, e] => {
             let packed = u64::from_be_bytes([0, 0, 0, a, b, c, d, e]);
             let mut octets = [0; 7];
             for (place, octet) in octets[..6].iter_mut().enumerate() {
@@ -56,6 +82,17 @@ pub(crate) fn key(station: Participant) -> Option<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_follows_from_a_call_sign() {
+        let host = |text: &str| host_of(text.parse().expect("a call sign"));
+        assert_eq!(host("N0AAA"), Ipv4Addr::new(10, 99, 175, 25));
+        assert_eq!(u32::from(host("N0AAA-1")), u32::from(host("N0AAA")) + 1);
+        assert_eq!(host("OE1XYZ-15"), Ipv4Addr::new(10, 123, 34, 172));
+        let address = hardware("N0AAA".parse().expect("a call sign"));
+        assert!(is_host_of(host("N0AAA").into(), address));
+        assert!(!is_host_of(host("N0AAA-1").into(), address));
+    }
 
     #[test]
     fn a_call_sign_is_a_hardware_address() {

@@ -70,7 +70,16 @@ impl<M: Message> Resolve<M> {
             To::Neighbor(id) => {
                 let id = id.filter(|id| self.neighbors.get(*id).is_some());
                 let id = id.or_else(|| self.neighbor(host));
-                let id = id.unwrap_or_else(|| self.add_neighbor(cx, host, true, out));
+                let id = id.unwrap_or_else(|| {
+                    let id = self.add_neighbor(cx, host, true, out);
+                    // A station that was heard need not be asked for what follows from its name.
+                    if let Some(address) = self.heard(host)
+                        && let Some(neighbor) = self.neighbors.get_mut(id)
+                    {
+                        (neighbor.address, neighbor.state) = (address, State::Derived);
+                    }
+                    id
+                });
                 if let Some(above) = self.above.get_mut(name) {
                     above.to = To::Neighbor(Some(id));
                 }
@@ -149,7 +158,7 @@ impl<M: Message> Resolve<M> {
                     self.give_back(cx, lost, out);
                 }
             }
-            State::Reachable(_) | State::Stale | State::Permanent => {}
+            State::Reachable(_) | State::Stale | State::Permanent | State::Derived => {}
         }
     }
 
@@ -178,7 +187,7 @@ impl<M: Message> Resolve<M> {
         out: Out<'_, M>,
     ) {
         let Some(neighbor) = self.neighbors.get_mut(id) else { return };
-        if neighbor.state == State::Permanent {
+        if matches!(neighbor.state, State::Permanent | State::Derived) {
             return;
         }
         (neighbor.address, neighbor.state, neighbor.tries) = (address, state, 0);

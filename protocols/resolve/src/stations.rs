@@ -3,6 +3,8 @@
 //! Stations arrive, and are opened where we speak first. At most [`STATIONS_MOST`] are kept: the
 //! one that was used least is closed for the next.
 
+use core::net::IpAddr;
+
 use stackwright_base::map::Map;
 use stackwright_contract::services::{
     Credit, CreditBack, CreditGate, Datagrams, DatagramsIndication, DatagramsRequest, Ended,
@@ -247,6 +249,12 @@ impl<M: Message> Resolve<M> {
     /// Returns the station with which an association below is.
     pub(crate) fn key(&self, association: Handle) -> Option<Key> {
         self.below.get(association).map(|station| station.key)
+    }
+
+    /// Returns the station that was heard from whose call sign the address of a host follows.
+    pub(crate) fn heard(&self, host: IpAddr) -> Option<[u8; 6]> {
+        let mut all = self.below.iter().map(|(_, station)| station.key.0);
+        all.find(|address| self.config.call.is_some() && radio::is_host_of(host, *address))
     }
 
     /// Returns whether nothing waits for a station.

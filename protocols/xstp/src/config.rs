@@ -9,6 +9,10 @@ use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
 /// The octets of the shortest packet that a peer may be told is the longest.
 pub const PACKET_LEAST: u16 = 40;
 
+/// How long the transmitter is keyed, in seconds, and how many packets leave meanwhile, at most.
+const KEY_UP: u64 = 30;
+pub(crate) const BURST_MOST: u8 = 63;
+
 /// The settings of XSTP. [`Config::new`] suits local networks and satellites, [`Config::radio`]
 /// packet radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,8 +43,10 @@ pub struct Config {
     /// How long the answer to a beginning or an end is waited for (Timer_CC); doubled each time, up
     /// to `patience`.
     pub again: Nanoseconds,
-    /// How often a beginning or an end is sent (MaxCC).
+    /// How often a beginning is sent (MaxCC).
     pub tries: u32,
+    /// How often an end is sent.
+    pub ends: u32,
     /// The least that the timeout is longer than the round trip.
     pub timeout_least: Nanoseconds,
     /// How long a connection that is over is remembered.
@@ -66,6 +72,7 @@ impl Config {
             silence: 100 * SECOND,
             again: SECOND,
             tries: 8,
+            ends: 8,
             timeout_least: 20 * MILLISECOND,
             remembered: 60 * SECOND,
             half_open_most: 1024,
@@ -73,27 +80,34 @@ impl Config {
     }
 
     /// Returns the settings for a radio channel of `rate` bits per second whose frames carry
-    /// packets of `packet` octets, `burst` of them each time the transmitter is keyed. The peer may
-    /// be out of reach for three days.
-    pub const fn radio(rate: NonZeroU64, packet: u16, burst: u8) -> Self {
+    /// packets of `packet` octets, as many of them as 30 seconds carry each time the transmitter is
+    /// keyed, and 63 at most. The peer may be out of reach for three days.
+    pub const fn radio(rate: NonZeroU64, packet: u16) -> Self {
+        let burst = KEY_UP * rate.get() / (8 * packet as u64);
+        Self::bursts(rate, packet, if burst < BURST_MOST as u64 { burst as u8 } else { BURST_MOST })
+    }
+
+    /// Returns the same for a channel on which `burst` packets leave each time the transmitter is
+    /// keyed. Its last one asks, and nothing follows until that is answered: the channel is others'.
+    pub const fn bursts(rate: NonZeroU64, packet: u16, burst: u8) -> Self {
         let octets = match NonZeroU64::new(rate.get() / 8) {
             Some(octets) => octets,
             None => NonZeroU64::MIN,
         };
         let frame = packet as u64 * SECOND / octets.get();
         let burst = if burst == 0 { 1 } else { burst };
-        let key_up = frame * burst as u64;
+        let turn = 4 * frame + SECOND;
         Config {
             packet,
-            window: burst.saturating_mul(4),
-            send: Credit { octets: 8 << 10, messages: 64 },
+            window: burst,
+            send: Credit { octets: 16 << 10, messages: 128 },
             rate: Some((octets, packet as u32 * burst as u32)),
             half_duplex: true,
-            poll: 2 * key_up + 3 * frame,
+            poll: turn,
             poll_packets: burst as u32,
             patience: 300 * SECOND,
             silence: 3 * 86_400 * SECOND,
-            again: 4 * frame + SECOND,
+            again: turn,
             tries: u32::MAX,
             timeout_least: 2 * frame,
             ..Config::new()

@@ -5,7 +5,7 @@ use core::num::NonZeroU64;
 use stackwright_contract::described::{Described, Parameter, ParameterKind};
 use stackwright_wire::Message;
 
-use crate::config::{Config, PACKET_LEAST};
+use crate::config::{BURST_MOST, Config, PACKET_LEAST};
 use crate::{XstpLayer, layer};
 
 const PARAMETERS: &[Parameter] = &[
@@ -27,20 +27,20 @@ const PARAMETERS: &[Parameter] = &[
     ),
 ];
 
-/// The packets of a burst, unless configured.
-const BURST: u64 = 16;
-
 /// Returns the description: the parameters that a file may set, and how XSTP is made of them.
 pub const fn described<M: Message>() -> Described<XstpLayer<M>> {
     Described {
         parameters: PARAMETERS,
         make: |table, seed| {
             let packet = table.within("packet", u64::from(PACKET_LEAST)..=65_515)?;
-            let burst = table.within("burst", 1..=63)?.unwrap_or(BURST) as u8;
+            let burst = table.within("burst", 1..=BURST_MOST.into())?.map(|packets| packets as u8);
             let mut config = Config::new();
             if let Some(rate) = table.within("rate", 100..=u64::MAX)?.and_then(NonZeroU64::new) {
                 let packet = packet.map_or(config.packet, |octets| octets as u16);
-                config = Config::radio(rate, packet, burst);
+                config = match burst {
+                    Some(burst) => Config::bursts(rate, packet, burst),
+                    None => Config::radio(rate, packet),
+                };
             } else if let Some(octets) = packet {
                 config.packet = octets as u16;
             }

@@ -41,6 +41,9 @@ const FIRST: u64 = 10;
 pub fn policies<M: Message>(format: XstpFormat<M>, config: &Config) -> Slots<Xstp<M>> {
     let packet = u64::from(config.packet.max(PACKET_LEAST));
     let (rate, burst) = config.rate.unwrap_or((NonZeroU64::MAX, u32::MAX));
+    let polls = inquiry::Polls::new(config.poll, config.poll_packets, config.silence)
+        .at_ends()
+        .patient(config.patience);
     let gaps = GapAtOnce::new(OnRequest::new());
     Slots::from(Policies {
         format,
@@ -49,11 +52,13 @@ pub fn policies<M: Message>(format: XstpFormat<M>, config: &Config) -> Slots<Xst
         integrity: integrity::Internet::new(),
         connection: connection::Handshake::new(config.again)
             .tries(config.tries)
+            .partings(config.ends)
             .doubling(config.patience),
         acknowledgement: if config.half_duplex { gaps.when_asked() } else { gaps },
-        inquiry: inquiry::Polls::new(config.poll, config.poll_packets, config.silence)
-            .at_ends()
-            .patient(config.patience),
+        inquiry: match config.rate {
+            Some((rate, _)) => polls.leaving_at(rate),
+            None => polls,
+        },
         recovery: recovery::SelectiveRepeat::new(),
         rtt: rtt::Rfc6298::new(rtt::SampleSource::Answers, SECOND, config.timeout_least),
         flow: flow::CreditWindow::new(config.window.into()).asked_about(),

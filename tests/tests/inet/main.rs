@@ -4,6 +4,7 @@
 //! Each test has a network of its own, in which it needs no right; where users may make none, or
 //! may not open a TUN device, it says so. `INET_MB=1000` moves files of so many megabytes.
 
+mod air;
 mod between;
 #[path = "../../../crates/drivers/tests/all/namespace.rs"]
 #[allow(dead_code, reason = "tests of drivers make networks as root, too")]

@@ -120,12 +120,27 @@ encryption = "allowed-here"
     assert_eq!(read(LEAST).expect("a station").encryption, Encryption::Refused);
 }
 
+#[test]
+fn a_folder_is_served() {
+    let file = read(&format!("{LEAST}ftp = {{ root = \"/\" }}")).expect("a station");
+    assert!(!file.folder.expect("it serves one").writable);
+    assert_eq!(file.host.own, crate::air::network_of(file.call));
+    let text = "ftp = { root = \"/\", writable = true, over = \"xstp\" }\n\
+                [ipv4]\naddress = \"44.0.0.2/24\"\n\
+                [[ipv4.neighbour]]\naddress = \"44.0.0.1\"\ncall = \"N0AAA\"\n";
+    let file = read(&format!("{LEAST}{text}")).expect("a station");
+    assert!(file.folder.expect("it serves one").writable);
+    assert_eq!(file.host.own.to_string(), "44.0.0.2/24");
+    assert_eq!(file.host.neighbors.len(), 1);
+}
+
 /// Every mistake has its place, and says what to write.
 #[test]
 fn mistakes_are_told_where_they_are() {
     const FIRST: &str = "tcp://127.0.0.1:8001";
     let vary = |from: &str, to: &str| LEAST.replace(from, to);
     let second = |line: &str| vary("[serve]", &format!("[tnc.uhf]\nline = \"{line}\"\n[serve]"));
+    let serves = |host: &str| format!("{LEAST}ftp = {{ root = \"/\" }}\n[ipv4]\n{host}");
     for (text, at, says) in [
         (vary("call = \"N0BBB-1\"", ""), "", "call = \"MYCALL\""),
         (vary("N0BBB-1", "N0CALL"), "\"N0CALL\"", "write your own"),
@@ -151,7 +166,11 @@ fn mistakes_are_told_where_they_are() {
         ),
         (format!("{LEAST}[[ax25.peer]]\ncall = \"A\"\ntnc = \"uhf\""), "\"uhf\"", "\"vhf\""),
         (vary("127.0.0.1:8000", "8000"), "\"8000\"", "\"127.0.0.1:8000\""),
-        (vary("agw =", "ftp ="), "ftp", "there is agw, kiss"),
+        (vary("agw =", "web ="), "web", "there is agw, kiss"),
+        (vary("agw =", "ftp ="), "\"127.0.0.1:8000\"", "a table"),
+        (vary("agw = \"127.0.0.1:8000\"", "ftp = {}"), "{}", "its `root`"),
+        (format!("{LEAST}ftp = {{ root = \"/no/such\" }}"), "\"/no/such\"", "no such folder"),
+        (format!("{LEAST}ftp = {{ root = \"/\", over = \"udp\" }}"), "\"udp\"", "\"xstp\""),
         (vary("agw =", "kiss_calls = [\"N0BBB-1\"]\nagw ="), "[\"N0BBB-1\"]", "one list each"),
         (vary("[serve]\nagw = \"127.0.0.1:8000\"", ""), "", "agw = \"127.0.0.1:8000\""),
         (format!("{LEAST}[ax25]\nversion = \"3\""), "\"3\"", "\"2.0\" or \"2.2\""),
@@ -184,7 +203,15 @@ fn mistakes_are_told_where_they_are() {
         (format!("{LEAST}[rules]\nencryption = true"), "true", "\"allowed-here\""),
         (format!("{LEAST}[rules]\nencryption = \"yes\""), "\"yes\"", "as amateur radio has it"),
         (format!("{LEAST}[rules]\ntransmit = \"no\""), "\"no\"", "true or false"),
-        (format!("{LEAST}[ipv4]\n"), "ipv4", "there is call, aliases, tnc"),
+        (format!("{LEAST}[dsr]\n"), "dsr", "there is call, aliases, tnc"),
+        (format!("{LEAST}[ipv4]\n"), "", "nothing uses it"),
+        (serves("address = \"44.0.0.2\""), "\"44.0.0.2\"", "44.0.0.2/24"),
+        (serves("[[ipv4.neighbour]]\ncall = \"A\""), "", "`address` is missing"),
+        (
+            serves("address = \"44.0.0.2/24\"\n[[ipv4.neighbour]]\naddress = \"44.0.0.2\""),
+            "\"44.0.0.2\"",
+            "own",
+        ),
         ("call = ".into(), "", "cannot be read"),
     ] {
         let mistake = read(&text).expect_err(&text);

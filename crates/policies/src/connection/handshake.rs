@@ -37,6 +37,8 @@ pub struct Handshake {
     /// The longest interval that the first one is doubled to; 0: it stays the same.
     doubled_most: Nanoseconds,
     tries_most: u32,
+    /// The same of requests to part.
+    partings_most: u32,
     halves: Halves,
     /// The answer that the peer is owed.
     answer: Signals,
@@ -66,6 +68,7 @@ impl Handshake {
             every,
             doubled_most: 0,
             tries_most: TRIES_MOST,
+            partings_most: TRIES_MOST,
             halves: Halves::OPEN,
             answer: Signals::NONE,
             why: Ending::Finished,
@@ -76,7 +79,13 @@ impl Handshake {
     /// Limits the number of requests to `most`.
     #[must_use]
     pub const fn tries(self, most: u32) -> Self {
-        Handshake { tries_most: most, ..self }
+        Handshake { tries_most: most, partings_most: most, ..self }
+    }
+
+    /// Limits the number of requests to part to `most`: they concern nobody above any more.
+    #[must_use]
+    pub const fn partings(self, most: u32) -> Self {
+        Handshake { partings_most: most, ..self }
     }
 
     /// Doubles the interval with each request that is not answered, up to `most` nanoseconds: the
@@ -99,7 +108,7 @@ impl Handshake {
                     || self.halves.they_stop() && self.halves.has_all(view);
                 self.halves.is_finishing() && both && view.idle && view.drained
             }
-            State::Leaving(at, tries) => at <= view.now && tries < self.tries_most,
+            State::Leaving(at, tries) => at <= view.now && tries < self.partings_most,
             _ => false,
         }
     }
@@ -244,7 +253,7 @@ impl Connection for Handshake {
                 Phase::Ended(Ending::Silent)
             }
             // All data that we sent has arrived, or is of no use: only the answer is missing.
-            State::Leaving(at, tries) if at <= view.now && tries >= self.tries_most => {
+            State::Leaving(at, tries) if at <= view.now && tries >= self.partings_most => {
                 Phase::Ended(self.why)
             }
             State::Asking(..) => Phase::Opening,

@@ -1,9 +1,11 @@
 //! An inquiry every `n` packets, and at an interval.
 
+use core::num::NonZeroU64;
+
 use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::Inquiry;
-use stackwright_transport::words::{Nanoseconds, Occasion, View};
+use stackwright_transport::words::{Nanoseconds, Occasion, SECOND, View};
 
 /// How many times an interval is doubled, at most.
 const DOUBLED_MOST: u32 = 30;
@@ -32,6 +34,8 @@ pub struct Polls {
     at_ends: bool,
     /// The longest interval that the first one is doubled to; 0: it stays the same.
     patience: Nanoseconds,
+    /// The octets per second at which what is in flight is still leaving; `None`: it has left.
+    leaves: Option<NonZeroU64>,
     /// How many questions in a row were asked while an answer was late.
     unanswered: u32,
     /// How many packets left since the last inquiry.
@@ -60,6 +64,7 @@ impl Polls {
             silence,
             at_ends: false,
             patience: 0,
+            leaves: None,
             unanswered: 0,
             since: 0,
             at,
@@ -84,9 +89,17 @@ impl Polls {
         Polls { patience: most, ..self }
     }
 
+    /// Adds to the interval what is in flight takes at `rate` octets per second: on a slow link it
+    /// is still leaving, and a question would wait behind it.
+    #[must_use]
+    pub const fn leaving_at(self, rate: NonZeroU64) -> Self {
+        Polls { leaves: Some(rate), ..self }
+    }
+
     /// Returns after how long the next question is due.
     fn interval(&self, view: &View) -> Nanoseconds {
-        let every = self.every.max(round_trip(view) / 2);
+        let leaving = self.leaves.map_or(0, |rate| view.in_flight.saturating_mul(SECOND) / rate);
+        let every = self.every.max(round_trip(view) / 2).saturating_add(leaving);
         let doubled = every.saturating_mul(1 << self.unanswered.min(DOUBLED_MOST));
         doubled.min(self.patience).max(every)
     }

@@ -34,7 +34,7 @@ struct Scene {
 
 /// The settings of that channel.
 fn radio() -> Config {
-    Config::radio(NonZeroU64::new(9600).expect("not zero"), 200, 8)
+    Config::bursts(NonZeroU64::new(9600).expect("not zero"), 200, 8)
 }
 
 fn stack(last: u8, seed: u64, config: Config) -> Stack {
@@ -174,7 +174,7 @@ fn a_file_takes_no_more_passes_of_a_satellite_than_it_must() {
         let passes = Outages::Passes(Passes { period, length, first });
         let air = Conditions { outages: passes, ..forward.clone() };
         let rate = NonZeroU64::new(9600).expect("not zero");
-        let config = Config { half_duplex: false, ..Config::radio(rate, PACKET, 8) };
+        let config = Config { half_duplex: false, ..Config::bursts(rate, PACKET, 8) };
         let config = Config { send: Credit { octets: OCTETS, messages: 4 }, ..config };
         let mut scene = Scene::new(seed, &air, config, 0);
         scene.world.run_for(period);

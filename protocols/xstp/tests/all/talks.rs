@@ -28,6 +28,7 @@ const CONFIG: Config = Config {
     silence: 60 * SECOND,
     again: 500 * MILLISECOND,
     tries: 60,
+    ends: 60,
     ..Config::new()
 };
 

@@ -1,0 +1,144 @@
+//! Files over the air: the program's `get` and `put` with addresses by radio, and the folder that a
+//! station serves, at the TNCs of a simulated channel that is twenty times as fast as one.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+
+use stackwright::channel::{ChannelDescription, RadioChannel};
+use stackwright_programs::content::octets;
+use stackwright_programs::processes::{Outcome, Running, run, stackwright};
+use stackwright_programs::scratch::Scratch;
+
+const SPEED: u32 = 20;
+
+/// A channel with three TNCs, a station that serves a folder at the second, and a place for what is
+/// fetched.
+struct Air {
+    channel: RadioChannel,
+    rate: u32,
+    served: Scratch,
+    fetched: Scratch,
+    _stations: Vec<Running>,
+}
+
+impl Air {
+    /// `relay`: stations 0 and 1 hear each other only through the third, which repeats.
+    fn new(rate: u32, bit_errors: f64, relay: bool) -> Self {
+        let hears =
+            |there: &str| if relay { format!("hears = [{there}]\n") } else { String::new() };
+        let text = format!(
+            "rate = '{rate} b/s'\nspeed = {SPEED}\nbit-errors = {bit_errors}\nkey-up = '100 ms'\n\
+             persistence = 1\nslot = '20 ms'\n\
+             [[station]]\nname = 'N0AAA'\nkiss = '127.0.0.1:0'\n{}\
+             [[station]]\nname = 'N0BBB'\nkiss = '127.0.0.1:0'\n{}\
+             [[station]]\nname = 'R1LAY'\nkiss = '127.0.0.1:0'\n",
+            hears("'R1LAY'"),
+            hears("'R1LAY'"),
+        );
+        let channel = ChannelDescription::read(&text).expect("a channel");
+        let channel = RadioChannel::start(&channel).expect("it listens");
+        let (served, fetched) = (Scratch::new(), Scratch::new());
+        let tnc = |nth| channel.tnc(nth).expect("a TNC");
+        let offers = format!("[serve]\nftp = {{ root = {:?}, writable = true }}\n", served.path());
+        let mut stations = vec![station("N0BBB", tnc(1), rate, &offers)];
+        if relay {
+            stations.push(station("R1LAY", tnc(2), rate, "[ax25]\ndigipeat = true\n"));
+        }
+        Air { rate, channel, served, fetched, _stations: stations }
+    }
+
+    /// Runs a command of a client at the first TNC.
+    fn run(&self, command: &str, words: &[&str], more: &str) -> Outcome {
+        let tnc = self.channel.tnc(0).expect("a TNC");
+        let url = |path: &str| {
+            format!("ftp+xstp+ax25://N0BBB@{tnc}{path}?rate={}{more}", self.rate * SPEED)
+        };
+        let mut program = Command::new(stackwright());
+        program.arg(command).args(["--call", "N0AAA"]);
+        for word in words {
+            match word.strip_prefix("air:") {
+                Some(path) => program.arg(url(path)),
+                None => program.arg(word),
+            };
+        }
+        run(&mut program)
+    }
+
+    /// Moves a file each way.
+    fn moves(&self, length: usize, more: &str) {
+        let [there, here] = [1, 2].map(|seed| octets(seed, length));
+        let [copy, file] = ["copy", "file"].map(|name| self.fetched.join(name));
+        fs::write(self.served.join("there"), &there).expect("a folder of ours");
+        fs::write(&file, &here).expect("a folder of ours");
+        let [copy_text, file_text] = [&copy, &file].map(|path| path.to_str().expect("text"));
+        self.run("get", &["-q", "air:/there", copy_text], more).succeeded();
+        assert!(fs::read(&copy).expect("it is there") == there, "the same octets");
+        self.run("put", &["-q", file_text, "air:/here"], more).succeeded();
+        let stored = fs::read(self.served.join("here")).expect("it is there");
+        assert!(stored == here, "the same octets");
+    }
+}
+
+/// Starts a station, and waits until it runs.
+fn station(call: &str, tnc: SocketAddr, rate: u32, more: &str) -> Running {
+    let folder = Scratch::new();
+    let file = folder.join("station.toml");
+    let rate = rate * SPEED;
+    let text =
+        format!("call = \"{call}\"\n[tnc.vhf]\nline = \"tcp://{tnc}\"\nrate = {rate}\n{more}");
+    fs::write(&file, text).expect("a folder of ours");
+    let mut command = Command::new(stackwright());
+    command.arg("station").arg(&file).stdin(Stdio::null()).stderr(Stdio::null());
+    let mut running = Running::start(command.stdout(Stdio::piped()));
+    let mut lines = BufReader::new(running.output()).lines();
+    assert!(lines.any(|line| line.expect("text").starts_with("Press")), "it runs");
+    running
+}
+
+#[test]
+fn files_of_1_kib_cross_at_1200_bits_a_second() {
+    Air::new(1200, 0.0, false).moves(1 << 10, "");
+}
+
+#[test]
+fn files_of_10_kb_cross_at_9600_bits_a_second() {
+    Air::new(9600, 0.0, false).moves(10_000, "");
+}
+
+/// One in six frames is lost.
+#[test]
+fn files_cross_where_frames_are_lost() {
+    Air::new(9600, 8e-5, false).moves(5_000, "");
+}
+
+#[test]
+fn files_cross_through_a_digipeater() {
+    Air::new(9600, 0.0, true).moves(2_000, "&via=R1LAY");
+}
+
+#[test]
+fn a_folder_is_listed_and_a_file_shown() {
+    let air = Air::new(9600, 0.0, false);
+    fs::write(air.served.join("note"), "hello").expect("a folder of ours");
+    assert!(air.run("ls", &["air:/"], "").succeeded().text().contains("note"));
+    assert_eq!(air.run("cat", &["air:/note"], "").succeeded().text(), "hello");
+}
+
+#[test]
+fn what_the_air_does_not_allow_is_refused() {
+    let url = "ftp+xstp+ax25://N0BBB@127.0.0.1:9/f";
+    for (more, says) in [
+        (&[url][..], "no call sign is given"),
+        (&[url, "--call", "N0CALL"], "call sign in examples"),
+        (&[url, "--call", "N0AAA", "--tls"], "nobody else can read"),
+        (&[url, "--call", "N0AAA", "--proxy", "socks5://h"], "--proxy"),
+        (&["ftp+xstp+ax25://N0BBB/f", "--call", "N0AAA"], "where the TNC is"),
+        (&["ftp://h/f", "--call", "N0AAA"], "--call"),
+    ] {
+        let outcome = run(Command::new(stackwright()).arg("get").args(more)).exited(2);
+        let said = String::from_utf8_lossy(&outcome.complaints).into_owned();
+        assert!(said.contains(says), "{more:?}: {said}");
+    }
+}
