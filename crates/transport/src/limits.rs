@@ -5,16 +5,18 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// How much memory all associations of a layer reserve together for what their peers may make them
 /// hold: incomplete messages, of which a peer begins as many as it likes and need never end one,
-/// and windows of [flow control](crate::slots::Flow) that have grown.
+/// windows of [flow control](crate::slots::Flow) that have grown, and what waits for the
+/// acknowledgements of a peer beyond what the layer above was allowed at first.
 ///
 /// Each association has `each` octets to itself for incomplete messages. Beyond these, it takes at
 /// most as much of the rest as it leaves to the others, so that a few cannot take it all. A message
 /// that does not fit is refused before it is acknowledged, and is sent again.
 ///
-/// Windows take at most half of the total, because a message that is refused for long ends its
+/// What grows takes at most half of the total, because a message that is refused for long ends its
 /// association, and a window merely stays as it is. What a window may hold is reserved before
-/// credit is given for it, until that credit is used up and the application has taken what came.
-/// The first window of an association is its own, beside these limits.
+/// credit is given for it, until that credit is used up and the application has taken what came;
+/// what may wait to be acknowledged, until the association ends. The first window of an
+/// association, and its first credit, are its own, beside these limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// The total, in octets.
@@ -59,7 +61,7 @@ impl Budget {
     /// Returns the share of a new association.
     pub(crate) fn share(self: &Arc<Self>) -> Share {
         self.set_left(self.left().saturating_sub(self.limits.each));
-        Share { budget: Arc::clone(self), incomplete: 0, window: 0 }
+        Share { budget: Arc::clone(self), incomplete: 0, window: 0, unsettled: 0 }
     }
 
     /// Returns the octets that are reserved.
@@ -76,6 +78,8 @@ pub(crate) struct Share {
     incomplete: usize,
     /// For what the window has grown by.
     window: usize,
+    /// For messages of the layer above that are not settled.
+    unsettled: usize,
 }
 
 impl Share {
@@ -104,12 +108,24 @@ impl Share {
     /// Reserves `wanted` octets for what the window has grown by, or as many of them as the others
     /// leave, but no fewer than before. Returns how many there are now.
     pub(crate) fn reserve_window(&mut self, wanted: usize) -> usize {
+        self.window = self.grow(self.window, wanted);
+        self.window
+    }
+
+    /// Reserves `wanted` octets for messages of the layer above that are not settled, or as many of
+    /// them as the others leave, but no fewer than before. Returns how many there are now.
+    pub(crate) fn reserve_unsettled(&mut self, wanted: usize) -> usize {
+        self.unsettled = self.grow(self.unsettled, wanted.max(self.unsettled));
+        self.unsettled
+    }
+
+    /// Exchanges a reservation of `has` octets, and returns how many there are now.
+    fn grow(&self, has: usize, wanted: usize) -> usize {
         let kept_free = self.budget.limits.octets / 2;
-        let rest = self.budget.left().saturating_add(self.window).saturating_sub(kept_free);
-        let window = wanted.min(self.window.max(rest / 2));
-        self.exchange(self.window, window);
-        self.window = window;
-        window
+        let rest = self.budget.left().saturating_add(has).saturating_sub(kept_free);
+        let grown = wanted.min(has.max(rest / 2));
+        self.exchange(has, grown);
+        grown
     }
 
     fn exchange(&self, before: usize, after: usize) {
@@ -121,7 +137,7 @@ impl Share {
 impl Drop for Share {
     fn drop(&mut self) {
         let own = self.budget.limits.each + self.beyond(self.incomplete);
-        self.exchange(own.saturating_add(self.window), 0);
+        self.exchange(own.saturating_add(self.window).saturating_add(self.unsettled), 0);
     }
 }
 
@@ -166,6 +182,9 @@ mod tests {
         assert_eq!((shares[5].reserve_window(1), shares[1].reserve_window(101)), (0, 100));
         shares.truncate(1);
         assert_eq!(budget.reserved(), 10 + 50);
+        // What is not settled is reserved beside, and stays.
+        assert_eq!((shares[0].reserve_unsettled(1000), shares[0].reserve_unsettled(0)), (220, 220));
+        assert_eq!((shares[0].reserve_window(400), budget.reserved()), (135, 10 + 135 + 220));
         drop(shares);
         assert_eq!(budget.reserved(), 0);
     }

@@ -19,10 +19,11 @@ pub struct Config {
     /// The most that it grows to where the application keeps up, in octets: up to 1 GiB. The
     /// window scale is chosen for it.
     pub window_most: u32,
-    /// The most that may be on its way from the application to the peer. Each connection whose peer
-    /// does not read holds as much: no limit is shared, as it is for `window_most`.
+    /// The most that may be on its way from the application to the peer. It begins with 1 MiB, and
+    /// grows with the path.
     pub send: Credit,
-    /// The limits that all connections share for windows that have grown.
+    /// The limits that all connections share for windows that have grown, and for what is on its
+    /// way beyond the first 1 MiB.
     pub limits: Limits,
     /// How many octets of segments are written one behind the other, at most, for a driver that
     /// sends them in one system call; 0: each has memory of its own.
@@ -74,7 +75,7 @@ impl Config {
             segment: 1480,
             window: 64 << 10,
             window_most: 4 << 20,
-            send: Credit { octets: 1 << 20, messages: 1024 },
+            send: Credit { octets: 8 << 20, messages: 1024 },
             limits: Limits { octets: 1 << 28, each: 0 },
             run: 65_507,
             timeout_first: SECOND,

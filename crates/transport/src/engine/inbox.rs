@@ -99,6 +99,12 @@ impl<C: Configuration> Association<C> {
         }
     }
 
+    /// Reserves `octets` for messages of the layer above that are not settled, or as many of them
+    /// as other associations leave. Returns how many there are.
+    pub(crate) fn reserve_unsettled(&mut self, octets: usize) -> usize {
+        self.share.reserve_unsettled(octets)
+    }
+
     /// Returns the number of messages that wait for the application; 0 while the association is
     /// half open.
     #[inline]

@@ -4,13 +4,13 @@
 use stackwright_contract::services::{Credit, Transfer};
 
 use super::Host;
-use crate::configuration::Configuration;
 use crate::engine::Association;
 use crate::slots::{Congestion as _, Rtt as _};
 use crate::words::SECOND;
 
-/// The octets that are always allowed.
-const LEAST: usize = 64 << 10;
+/// The octets that are always allowed: of messages, and of a stream, whose messages are of any
+/// length that there is credit for.
+const LEAST: [usize; 2] = [64 << 10, 1 << 20];
 
 /// How many of the octets that the host allows at most the layer above is given as credit.
 ///
@@ -21,7 +21,9 @@ const LEAST: usize = 64 << 10;
 /// again when all of it is settled, and meanwhile the next one is to leave.
 ///
 /// As TCP's send buffer, it only grows: to the layer above, credit that is not given back would
-/// look like messages that are still on their way.
+/// look like messages that are still on their way. A peer that stops acknowledging makes this side
+/// hold it, so what is allowed beyond the first is [reserved](crate::limits::Limits), and no more
+/// is allowed where others need it.
 pub(super) struct Allowance {
     /// What was not allowed yet.
     withheld: usize,
@@ -30,13 +32,10 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// Returns the first credit, where the host allows `most`. The messages of a stream are of any
-    /// length that there is credit for; it has all from the beginning.
+    /// Returns the first credit, where the host allows `most`.
     pub(super) fn first<H: Host>(most: Credit) -> Credit {
-        match H::Transfer::MESSAGES {
-            true => Credit { octets: most.octets.min(LEAST), ..most },
-            false => most,
-        }
+        let least = LEAST[usize::from(!H::Transfer::MESSAGES)];
+        Credit { octets: most.octets.min(least), ..most }
     }
 
     /// Creates the allowance of an association that was given its [first](Self::first) credit.
@@ -54,21 +53,30 @@ impl Allowance {
 
     /// Returns how many octets more are allowed now, of `most`.
     #[inline]
-    pub(super) fn more<C: Configuration>(&mut self, most: usize, engine: &Association<C>) -> usize {
-        if self.withheld > 0 { self.grow(most, engine) } else { 0 }
+    pub(super) fn more<H: Host>(
+        &mut self,
+        most: Credit,
+        engine: &mut Association<H::Configuration>,
+    ) -> usize {
+        if self.withheld > 0 { self.grow::<H>(most, engine) } else { 0 }
     }
 
-    fn grow<C: Configuration>(&mut self, most: usize, engine: &Association<C>) -> usize {
-        let (slots, mut octets) = (engine.slots(), LEAST as u64);
+    fn grow<H: Host>(&mut self, most: Credit, engine: &mut Association<H::Configuration>) -> usize {
+        let (slots, first) = (engine.slots(), Self::first::<H>(most).octets);
+        let mut octets = first as u64;
         let window = slots.congestion.window();
         let smoothed = slots.rtt.estimate().smoothed;
         if let Some(rate) = window.saturating_mul(SECOND).checked_div(smoothed) {
             let rate = slots.congestion.pace().map_or(rate, |pace| rate.min(pace.get()));
             octets = octets.max(window.saturating_mul(2).saturating_add(rate));
         }
-        let octets = usize::try_from(octets).unwrap_or(usize::MAX);
-        let suits = octets.saturating_add(2 * self.longest);
-        let more = suits.saturating_sub(most - self.withheld).min(self.withheld);
+        let suits = usize::try_from(octets).unwrap_or(usize::MAX).saturating_add(2 * self.longest);
+        let allowed = most.octets - self.withheld;
+        if suits <= allowed {
+            return 0;
+        }
+        let reserved = engine.reserve_unsettled(suits.min(most.octets) - first);
+        let more = (first + reserved).saturating_sub(allowed);
         self.withheld -= more;
         more
     }

@@ -228,8 +228,9 @@ pub trait Host: Sized + 'static {
     fn gone(&mut self, _key: Self::Key, _remote: Participant, _locator: u64) {}
 
     /// Returns the most credit of the layer above on one association: how much may be on its way
-    /// down. On a slow path, fewer octets are given: 64 KiB, or two congestion windows and what
-    /// leaves within a second, and two of the longest messages. A stream has all at once.
+    /// down. On a slow path, fewer octets are given: 64 KiB (of a stream, 1 MiB), or two congestion
+    /// windows and what leaves within a second, and two of the longest messages; and no more than
+    /// the [limits](Host::limits) leave.
     fn room(&self) -> Credit;
 
     /// Returns the longest packet, in octets, and the headroom that the layers below need.

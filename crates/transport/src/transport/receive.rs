@@ -190,7 +190,7 @@ impl<H: Host> Associations<H> {
         if is_open && !session.told {
             session.told = true;
             // What the opening has shown of the path may allow more than the first credit.
-            let more = session.allowance.more(self.host.room().octets, &session.engine);
+            let more = session.allowance.more::<H>(self.host.room(), &mut session.engine);
             at.add_first_room(Credit::of_octets(more));
             at.opened();
         }

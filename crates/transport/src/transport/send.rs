@@ -46,7 +46,7 @@ impl<H: Host> Associations<H> {
         // Not while nothing is on its way: a message that is longer than all of the credit may then
         // be, and uses up what the layer above knows of.
         if session.told && (released.messages > 0 || !session.engine.has_sent_all()) {
-            released.octets += session.allowance.more(self.host.room().octets, &session.engine);
+            released.octets += session.allowance.more::<H>(self.host.room(), &mut session.engine);
         }
         if released != Credit::default() {
             at.give_room(released);
