@@ -21,6 +21,7 @@ mod descriptions;
 mod endpoints;
 mod forms;
 mod headers;
+mod hosts;
 mod inet_headers;
 mod ip;
 mod jpeg;
@@ -41,6 +42,7 @@ mod server;
 mod sessions;
 mod tailored;
 mod tcp;
+mod xstp;
 mod xtp;
 mod xtp_packets;
 
@@ -73,6 +75,7 @@ pub use server::server;
 pub use sessions::sessions;
 pub use tailored::tailored;
 pub use tcp::tcp;
+pub use xstp::xstp;
 pub use xtp::{xtp, xtp_group};
 pub use xtp_packets::{xtp_headers, xtp_packets};
 
@@ -102,6 +105,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "ip", run: ip },
     Target { name: "resolve", run: resolve },
     Target { name: "tcp", run: tcp },
+    Target { name: "xstp", run: xstp },
     Target { name: "jpeg", run: jpeg },
     Target { name: "kiss", run: kiss },
     Target { name: "artp_headers", run: artp_headers },

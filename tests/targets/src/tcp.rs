@@ -1,328 +1,76 @@
-//! A host with TCP over IP, on a link without addresses: it hears segments at numbers that are near
-//! its own, others at any, and what ICMP says of its own; and its application asks for anything.
+//! A host with TCP.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
-
-use stackwright::ip::{Config, Ip, Point};
 use stackwright::tcp::{self, TcpLayer};
-use stackwright_compose::Over;
-use stackwright_contract::services::{
-    Credit, FramesIndication, FramesRequest, StreamsIndication, StreamsRequest,
-};
-use stackwright_contract::{
-    Context, Duration, Handle, IndicationOf, Names, Outlet, PathLimits, Protocol as _, RequestOf,
-};
-use stackwright_wire::check::Internet;
-use stackwright_wire::internet::{Icmp, Ipv4, Ipv6, Tcp, pseudo_header};
-use stackwright_wire::{BufferTree, Header, Message as _};
+use stackwright_wire::Header as _;
+use stackwright_wire::internet::Tcp;
 
 use crate::Input;
-use crate::ip::{AMPLE, check_packet};
+use crate::hosts::{M, PORT, PeerOf, host, near};
 
-type M = BufferTree;
-type Stack = Over<TcpLayer<M>, Over<Ip<M>, Point<M>>>;
+struct TcpPeer;
 
-const PORT: u16 = 80;
-const LONGEST: usize = 1500;
+impl PeerOf for TcpPeer {
+    type Layer = TcpLayer<M>;
+    type Header = Tcp;
+    const PROTOCOL: u8 = 6;
+    const CHECK: usize = 16;
 
-/// What is known of an association above.
-#[derive(Default)]
-struct Side {
-    down: usize,
-    up: usize,
-    opened: bool,
-}
-
-struct Words {
-    hosts: [IpAddr; 2],
-    /// Whether the device completes checks.
-    offers: bool,
-    down: Credit,
-    sides: BTreeMap<Handle, Side>,
-    /// The last segments that left.
-    said: Vec<Tcp>,
-}
-
-impl Outlet<Stack> for Words {
-    fn indicate(&mut self, indication: IndicationOf<Stack>) {
-        let name = indication.name();
-        let side = self.sides.get_mut(&name).expect("nothing follows the last word");
-        match indication {
-            StreamsIndication::Opened { credit, .. } => {
-                assert!(!std::mem::replace(&mut side.opened, true), "it opens once");
-                side.down += credit.octets;
-            }
-            StreamsIndication::Credit { credit, .. } => side.down += credit.octets,
-            StreamsIndication::Delivered { batch, .. } => {
-                assert!(side.opened && batch.octets() <= side.up, "within the credit");
-                side.up -= batch.octets();
-            }
-            StreamsIndication::Ended { .. } => {
-                self.sides.remove(&name);
-            }
-            _ => {}
-        }
+    fn associations(layer: &TcpLayer<M>) -> usize {
+        layer.associations()
     }
 
-    fn request(&mut self, request: RequestOf<Stack>) {
-        let FramesRequest::Send { batch, .. } = request else { return };
-        self.down -= batch.cost();
-        for packet in batch {
-            let mut octets = Vec::new();
-            packet.append_to(&mut octets);
-            check_packet(&octets, LONGEST);
-            let [own, peer] = self.hosts;
-            let (protocol, header) = match octets[0] >> 4 {
-                4 => (octets[9], Ipv4::LENGTH),
-                _ => (octets[6], Ipv6::LENGTH),
-            };
-            let segment = &octets[header..];
-            if protocol != 6 {
-                continue;
-            }
-            let mut check = Internet::new();
-            check.add(&pseudo_header(own, peer, 6, segment.len() as u32).to_be_bytes());
-            check.add(segment);
-            assert!(self.offers || check.value() == 0, "the check of a segment agrees");
-            if self.said.len() == 8 {
-                self.said.remove(0);
-            }
-            self.said.push(Tcp::decode(segment).expect("a header"));
-        }
+    /// A segment of a connection, or one that asks for one.
+    fn packet(input: &mut Input<'_>, said: Option<&Tcp>) -> Vec<u8> {
+        let flags = input.octet();
+        let number = near(input, said.map_or(1, |said| said.acknowledgment_number));
+        let own = said.map_or(0, |said| {
+            said.sequence_number.wrapping_add(u32::from(said.syn) + u32::from(said.fin))
+        });
+        let flag = |bit: u8| flags >> bit & 1 == 1;
+        let options = usize::from(input.octet() % 11) * 4;
+        let header = Tcp {
+            source_port: said.map_or(40_000 + u16::from(flags), |said| said.destination_port),
+            destination_port: said.map_or(PORT, |said| said.source_port),
+            sequence_number: number,
+            acknowledgment_number: near(input, own),
+            data_offset: (5 + options / 4) as u8,
+            rsrvd: 0,
+            cwr: flag(0),
+            ece: flag(1),
+            urg: flag(2),
+            ack: said.is_some() && !(flag(3) && flag(4)),
+            psh: flag(3),
+            rst: flag(5) && flag(4),
+            syn: said.is_none() || flag(6) && flag(4),
+            fin: flag(7),
+            window: input.number(),
+            checksum: 0,
+            urgent_pointer: 9,
+        };
+        let mut octets = vec![0; Tcp::LENGTH];
+        header.encode(&mut octets);
+        octets.extend(input.take(options));
+        octets.resize(Tcp::LENGTH + options, 0);
+        let length = usize::from(input.number()) % 1500;
+        octets.extend(vec![7; if flag(4) { 0 } else { length }]);
+        octets
+    }
+
+    fn near(input: &mut Input<'_>, said: &Tcp) -> Tcp {
+        Tcp { sequence_number: near(input, said.sequence_number), ..said.clone() }
     }
 }
 
-/// Returns a packet of the peer.
-fn packet([own, peer]: [IpAddr; 2], protocol: u8, payload: &[u8]) -> Vec<u8> {
-    let length = payload.len() as u16;
-    let mut packet = vec![0; if own.is_ipv4() { Ipv4::LENGTH } else { Ipv6::LENGTH }];
-    match (peer, own) {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => {
-            let [high, low] = (20 + length).to_be_bytes();
-            packet[..10].copy_from_slice(&[0x45, 0, high, low, 0, 0, 0x40, 0, 64, protocol]);
-            packet[12..16].copy_from_slice(&source.octets());
-            packet[16..].copy_from_slice(&destination.octets());
-            let check = Internet::of(&packet).to_be_bytes();
-            packet[10..12].copy_from_slice(&check);
-        }
-        (IpAddr::V6(source), IpAddr::V6(destination)) => {
-            let [high, low] = length.to_be_bytes();
-            packet[..8].copy_from_slice(&[0x60, 0, 0, 0, high, low, protocol, 64]);
-            packet[8..24].copy_from_slice(&source.octets());
-            packet[24..].copy_from_slice(&destination.octets());
-        }
-        _ => {}
-    }
-    packet.extend(payload);
-    packet
-}
-
-/// Writes the check of what the peer sends, at the offset `at` of the payload.
-fn seal([own, peer]: [IpAddr; 2], protocol: u8, payload: &mut [u8], at: usize) {
-    payload[at..at + 2].fill(0);
-    let mut check = Internet::new();
-    if protocol != 1 {
-        let octets = payload.len() as u32;
-        check.add(&pseudo_header(peer, own, protocol, octets).to_be_bytes());
-    }
-    check.add(payload);
-    payload[at..at + 2].copy_from_slice(&check.value().to_be_bytes());
-}
-
-/// A number near another, mostly.
-fn near(input: &mut Input<'_>, number: u32) -> u32 {
-    match input.octet() {
-        chosen @ 0..100 => number.wrapping_add(u32::from(chosen)),
-        chosen @ 100..150 => number.wrapping_sub(u32::from(chosen) - 100),
-        chosen @ 150..200 => number.wrapping_add((u32::from(chosen) - 149) * 1460),
-        chosen @ 200..240 => number.wrapping_add(1 << (chosen % 32)),
-        _ => u32::from(input.number()) << 16 | u32::from(input.number()),
-    }
-}
-
-/// The number of one of a peer of a segment, or of one that asks.
-fn segment(input: &mut Input<'_>, said: Option<&Tcp>) -> Vec<u8> {
-    let flags = input.octet();
-    let number = near(input, said.map_or(1, |said| said.acknowledgment_number));
-    let own = said.map_or(0, |said| {
-        said.sequence_number.wrapping_add(u32::from(said.syn) + u32::from(said.fin))
-    });
-    let flag = |bit: u8| flags >> bit & 1 == 1;
-    let options = usize::from(input.octet() % 11) * 4;
-    let header = Tcp {
-        source_port: said.map_or(40_000 + u16::from(flags), |said| said.destination_port),
-        destination_port: said.map_or(PORT, |said| said.source_port),
-        sequence_number: number,
-        acknowledgment_number: near(input, own),
-        data_offset: (5 + options / 4) as u8,
-        rsrvd: 0,
-        cwr: flag(0),
-        ece: flag(1),
-        urg: flag(2),
-        ack: said.is_some() && !(flag(3) && flag(4)),
-        psh: flag(3),
-        rst: flag(5) && flag(4),
-        syn: said.is_none() || flag(6) && flag(4),
-        fin: flag(7),
-        window: input.number(),
-        checksum: 0,
-        urgent_pointer: 9,
-    };
-    let mut octets = vec![0; Tcp::LENGTH];
-    header.encode(&mut octets);
-    octets.extend(input.take(options));
-    octets.resize(Tcp::LENGTH + options, 0);
-    let length = usize::from(input.number()) % 1500;
-    octets.extend(vec![7; if flag(4) { 0 } else { length }]);
-    octets
-}
-
-/// What ICMP says of a segment that left, or of one with a number that is near.
-fn report(input: &mut Input<'_>, [own, peer]: [IpAddr; 2], said: &Tcp) -> Vec<u8> {
-    let mut quoted = vec![0; Tcp::LENGTH];
-    let sequence_number = near(input, said.sequence_number);
-    Tcp { sequence_number, ..said.clone() }.encode(&mut quoted);
-    let kinds = if own.is_ipv4() { [3, 11, 4, 12] } else { [1, 2, 3, 4] };
-    let icmp_type = kinds[usize::from(input.octet() % 4)];
-    let (code, rest) = (input.octet() % 16, u32::from(input.number()));
-    let mut octets = vec![0; Icmp::LENGTH];
-    Icmp { icmp_type, code, checksum: 0, rest }.encode(&mut octets);
-    octets.extend(packet([peer, own], 6, &quoted));
-    octets
-}
-
-/// Whatever arrives and is asked for, what leaves is a packet, each name has one last word, and
-/// nothing is left when all is over.
+/// Segments, reports of ICMP, and an application that asks for anything.
 pub fn tcp(octets: &[u8]) {
-    let mut input = Input(octets);
-    let flags = input.octet();
-    let hosts: [IpAddr; 2] = match flags & 1 {
-        0 => [1, 2].map(|last| [10, 0, 0, last].into()),
-        _ => [1, 2].map(|last| [0xfd00, 0, 0, 0, 0, 0, 0, last].into()),
-    };
-    let config = tcp::Config {
-        sack: flags & 2 > 0,
-        timestamps: flags & 4 > 0,
-        window: 1000 << (flags >> 5),
-        half_open_most: 4,
-        ..tcp::Config::new([3; 16])
-    };
-    let ip = Ip::new(Config::host(hosts[0], if flags & 1 == 0 { 24 } else { 64 }));
-    let stack = Over::new(ip, Point::default());
-    let mut stack = Stack::new(tcp::layer(config, 1), stack);
-    let (down, said, sides, offers) = (AMPLE, Vec::new(), BTreeMap::new(), flags & 8 > 0);
-    let mut words = Words { hosts, offers, down, sides, said };
-    let (cx, mut names) = (Context::new(1), Names::new());
-    stack.flush(&cx, &mut words);
-    let path = PathLimits { checks: offers, ..PathLimits::of_longest(LONGEST) };
-    for indication in [
-        FramesIndication::State { port: 0, up: true },
-        FramesIndication::Changed { port: 0, path },
-        FramesIndication::Credit { port: 0, credit: AMPLE },
-    ] {
-        stack.handle_indication(&cx, indication, &mut words);
-    }
-    let listener = names.name(());
-    words.sides.insert(listener, Side::default());
-    let local = SocketAddr::new(hosts[0], PORT).into();
-    stack.handle_request(&cx, StreamsRequest::Listen { listener, local }, &mut words);
-    let credit = Credit::of_octets(2000);
-    let mut made = Vec::new();
-    while !input.is_empty() {
-        let what = input.octet();
-        match what {
-            0..185 => {
-                let (protocol, check_at, mut payload) = match what {
-                    0..150 => {
-                        let nth = usize::from(input.octet());
-                        let known =
-                            words.said.len().checked_sub(1).map(|last| last - nth.min(last));
-                        let said = known.filter(|_| what > 20).map(|at| words.said[at].clone());
-                        (6, 16, segment(&mut input, said.as_ref()))
-                    }
-                    150..165 => {
-                        let length = usize::from(input.number()) % 100;
-                        let mut octets = input.take(length).to_vec();
-                        octets.resize(octets.len().max(18), 0);
-                        (6, 16, octets)
-                    }
-                    _ => {
-                        let Some(said) = words.said.last() else { continue };
-                        let protocol = if hosts[0].is_ipv4() { 1 } else { 58 };
-                        (protocol, 2, report(&mut input, hosts, said))
-                    }
-                };
-                seal(hosts, protocol, &mut payload, check_at);
-                let batch = M::with_headroom(64, &packet(hosts, protocol, &payload)).into();
-                let arrives = FramesIndication::Delivered { port: 0, batch };
-                stack.handle_indication(&cx, arrives, &mut words);
-            }
-            185..195 if made.len() < 32 => {
-                let association = names.name(());
-                made.push(association);
-                words.sides.insert(association, Side { up: credit.octets, ..Side::default() });
-                let remote = SocketAddr::new(hosts[1], u16::from(what)).into();
-                let request = match what % 2 {
-                    0 => StreamsRequest::Open { association, remote, local: None, credit },
-                    _ => StreamsRequest::Await { listener, association, credit },
-                };
-                stack.handle_request(&cx, request, &mut words);
-            }
-            185..230 => {
-                let nth = usize::from(input.octet());
-                let Some(association) = made.get(nth % made.len().max(1)).copied() else {
-                    continue;
-                };
-                let Some(side) = words.sides.get_mut(&association) else { continue };
-                let length = usize::from(input.number()) % 3000;
-                let request = match what % 8 {
-                    0 => StreamsRequest::Abort { association, code: 0 },
-                    1 => StreamsRequest::Close { name: association },
-                    _ if !side.opened => continue,
-                    2 => StreamsRequest::Finish { association },
-                    3 | 4 => {
-                        let credit = Credit::of_octets(length + 1);
-                        side.up += credit.octets;
-                        StreamsRequest::Credit { association, credit }
-                    }
-                    _ => {
-                        let length = length.min(side.down);
-                        side.down -= length;
-                        let batch = M::with_headroom(64, &vec![1; length]).into();
-                        let properties = Default::default();
-                        StreamsRequest::Send { association, batch, properties }
-                    }
-                };
-                stack.handle_request(&cx, request, &mut words);
-            }
-            _ => {
-                let length = u64::from(input.number());
-                cx.set_now(cx.now() + Duration::from_millis(length * u64::from(what % 4)));
-                stack.handle_timeout(&cx, &mut words);
-            }
-        }
-        if stack.wants_flush() {
-            stack.flush(&cx, &mut words);
-        }
-        words.down = AMPLE;
-    }
-    for association in made {
-        if words.sides.contains_key(&association) {
-            let request = StreamsRequest::Abort { association, code: 0 };
-            stack.handle_request(&cx, request, &mut words);
-        }
-    }
-    // Those that only peers had asked for are given up.
-    for _ in 0..1000 {
-        if stack.wants_flush() {
-            stack.flush(&cx, &mut words);
-        }
-        words.down = AMPLE;
-        let Some(at) = stack.next_deadline() else { break };
-        cx.set_now(cx.now().max(at));
-        stack.handle_timeout(&cx, &mut words);
-    }
-    assert!(words.sides.keys().eq([&listener]), "each name has had its last word");
-    assert_eq!(stack.upper.associations(), 0, "nothing is left");
+    host::<TcpPeer>(octets, |flags| {
+        let config = tcp::Config {
+            sack: flags & 2 > 0,
+            timestamps: flags & 4 > 0,
+            window: 1000 << (flags >> 5),
+            half_open_most: 4,
+            ..tcp::Config::new([3; 16])
+        };
+        tcp::layer(config, 1)
+    });
 }

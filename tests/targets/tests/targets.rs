@@ -181,3 +181,8 @@ fn a_host_on_ethernet_knows_no_more_than_it_may_whatever_arrives() {
 fn a_host_with_tcp_ends_all_whatever_arrives_and_is_asked() {
     check("tcp", 3000);
 }
+
+#[test]
+fn a_host_with_xstp_ends_all_whatever_arrives_and_is_asked() {
+    check("xstp", 3000);
+}
