@@ -14,7 +14,7 @@ use crate::inet::Inet;
 use crate::problem::Problem;
 
 /// The descriptions that every program has with it, by the commands that they describe.
-const BUILT_IN: [(&[&str], &str); 16] = [
+const BUILT_IN: [(&[&str], &str); 17] = [
     (&["get", "put", "ls"], include_str!("../stacks/get.toml")),
     (&["get-tls"], include_str!("../stacks/get-tls.toml")),
     (&["get-artp"], include_str!("../stacks/get-artp.toml")),
@@ -29,6 +29,7 @@ const BUILT_IN: [(&[&str], &str); 16] = [
     (&["xkernel-rpc"], include_str!("../stacks/xkernel-rpc.toml")),
     (&["ping"], include_str!("../stacks/ping.toml")),
     (&["ftp-radio"], include_str!("../stacks/ftp-radio.toml")),
+    (&["thesis-radio"], include_str!("../stacks/thesis-radio.toml")),
     (&["radio"], include_str!("../stacks/radio.toml")),
     (&["radio-hub"], include_str!("../stacks/radio-hub.toml")),
 ];
@@ -133,6 +134,7 @@ mod tests {
                     "ping",
                     "xkernel-rpc",
                     "ftp-radio",
+                    "thesis-radio",
                 ]);
         for name in ["get", "put", "ls", "serve"].into_iter().chain(own) {
             assert_eq!(

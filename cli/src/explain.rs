@@ -28,8 +28,8 @@ Examples:
   stackwright explain tailored --with \"reliable; ordered; flow_control(256)\"")]
 pub(crate) struct Explain {
     /// A stack file, a built-in stack (get, put, ls, serve, each but put and ls also with -artp,
-    /// -xtp and -inet; ping, socks, xkernel-rpc, ftp-radio, radio, radio-hub), or a protocol such
-    /// as artp.
+    /// -xtp and -inet; get-radio, ping, socks, xkernel-rpc, ftp-radio, thesis-radio, radio,
+    /// radio-hub), or a protocol such as artp.
     ///
     /// A protocol is explained by its policies and the reason for each. Without an argument, the
     /// format of stack files is explained.
@@ -52,7 +52,8 @@ Examples:
   stackwright draw get --dot | dot -Tsvg > get.svg")]
 pub(crate) struct Draw {
     /// A stack file, or a built-in stack: get, put, ls, serve, each but put and ls also with -artp,
-    /// -xtp and -inet; ping, socks, xkernel-rpc, ftp-radio, radio, radio-hub.
+    /// -xtp and -inet; get-radio, ping, socks, xkernel-rpc, ftp-radio, thesis-radio, radio,
+    /// radio-hub.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: PathBuf,
     /// Print Graphviz input.

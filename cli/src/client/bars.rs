@@ -2,8 +2,9 @@
 //! all.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::names;
 use crate::printable::Printable;
@@ -34,12 +35,23 @@ impl Bars {
     }
 
     /// A file is under way, of which `there` octets are there already.
-    pub(super) fn begin(&mut self, key: u64, name: &str, size: Option<u64>, there: u64) {
+    /// Where it `is_timed`, it is said how long it still takes.
+    pub(super) fn begin(
+        &mut self,
+        key: u64,
+        name: &str,
+        size: Option<u64>,
+        there: u64,
+        is_timed: bool,
+    ) {
         if self.files.len() >= SHOWN_MOST {
             return;
         }
         let bar = hidden(size);
-        let ends = "{percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left";
+        let left = if is_timed { "{msg}" } else { "{eta}" };
+        let ends = format!(
+            "{{percent:>3}} %  {{bytes}} of {{total_bytes}}  {{bytes_per_sec}}  {left} left"
+        );
         bar.set_style(match (size, &self.total) {
             (None, _) => style("{spinner} {prefix}  {bytes}  {bytes_per_sec}"),
             (Some(_), None) => style(&format!("{{bar:30}} {ends}")),
@@ -58,6 +70,12 @@ impl Bars {
     pub(super) fn moved(&self, key: u64, octets: u64) {
         if let Some(bar) = self.files.get(&key) {
             bar.set_position(octets);
+        }
+    }
+
+    pub(super) fn left(&self, key: u64, seconds: u64) {
+        if let Some(bar) = self.files.get(&key) {
+            bar.set_message(HumanDuration(Duration::from_secs(seconds)).to_string());
         }
     }
 
@@ -122,13 +140,14 @@ mod tests {
         for several in [false, true] {
             let mut bars = Bars::new(several);
             for key in 0..20 {
-                bars.begin(key, "name", (key % 2 == 0).then_some(10), 3);
+                bars.begin(key, "name", (key % 2 == 0).then_some(10), 3, key % 3 == 0);
+                bars.left(key, 70);
                 bars.moved(key, 5);
             }
             assert_eq!(bars.files.len(), SHOWN_MOST);
             bars.total(1, 7);
             bars.end(0);
-            bars.begin(20, "name", Some(1), 0);
+            bars.begin(20, "name", Some(1), 0, false);
             assert_eq!(bars.files.len(), SHOWN_MOST);
             bars.clear();
         }

@@ -11,6 +11,7 @@ use stackwright::copy::{Comparison, CopySide, Indication, Request, TreeOptions, 
 use super::arguments::Selection;
 use super::engine::Told;
 use super::job::{Done, Job, Watch, name};
+use super::left::AirTime;
 use super::report::Report;
 use super::session::Session;
 use super::{DISK, SERVER, names};
@@ -127,6 +128,8 @@ pub(crate) fn copy_all(
     report: &mut Report,
 ) -> Result<(), Problem> {
     let at_once = selection.parallel.into();
+    let stores = copies.iter().any(|copy| copy.from == DISK);
+    report.copies_by(ends.remote.air.as_ref().map(|air| AirTime::of(air, stores)));
     let (trees, files): (Vec<_>, Vec<_>) =
         copies.iter().cloned().partition(|copy| matches!(copy.kind, Kind::Tree(_)));
     let suspects = run(session, ends, &files, at_once, report, true)?;

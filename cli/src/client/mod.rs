@@ -9,6 +9,7 @@
 //! | `place.rs`, `names.rs` | where a file is on this machine, and on a server |
 //! | `expand.rs` | patterns of names on a server |
 //! | `copying.rs`, `report.rs`, `bars.rs` | copies under way; what is seen of them |
+//! | `left.rs` | how long a file by radio still takes |
 //! | `job.rs`, `work.rs`, `session.rs` | what a session is asked to do; which of it is open |
 //! | `route.rs`, `open.rs`, `engine.rs` | how a server is reached, and by which stack |
 
@@ -19,6 +20,7 @@ mod engine;
 pub(crate) mod expand;
 pub(crate) mod get;
 mod job;
+mod left;
 pub(crate) mod listing;
 pub(crate) mod ls;
 pub(crate) mod manage;

@@ -12,6 +12,7 @@ use stackwright::copy::SkipReason;
 
 use super::arguments::Connection;
 use super::bars::Bars;
+use super::left::{AirTime, TimeLeft};
 use crate::printable::Printable;
 use crate::problem::Problem;
 use crate::report::{rate, say, short};
@@ -33,6 +34,8 @@ struct Under {
     /// What it is called once it is there.
     shown: String,
     since: Instant,
+    /// By radio, where its length is known.
+    left: Option<TimeLeft>,
 }
 
 /// What was done so far.
@@ -59,6 +62,8 @@ pub(crate) struct Report {
     /// Octets of files that are under way.
     moving: BTreeMap<u64, u64>,
     totals: Totals,
+    /// What the link carries that is copied by, if that is known.
+    air: Option<AirTime>,
     began: Instant,
     /// The failure of the only file.
     single: Option<Problem>,
@@ -79,11 +84,17 @@ impl Report {
             under: BTreeMap::new(),
             moving: BTreeMap::new(),
             totals: Totals::default(),
+            air: None,
             began: Instant::now(),
             single: None,
             keys: 0,
             advice: None,
         }
+    }
+
+    /// Says by which link is copied from now on.
+    pub(super) fn copies_by(&mut self, air: Option<AirTime>) {
+        self.air = air;
     }
 
     /// Returns a key that no file has.
@@ -124,7 +135,7 @@ impl Report {
     ) {
         if let Some(bars) = &mut self.bars {
             bars.end(key); // of an earlier try
-            bars.begin(key, &shown, size, there);
+            bars.begin(key, &shown, size, there, self.air.is_some());
         }
         if self.json {
             let mut told = json!({ "event": "began", "url": url, "size": size });
@@ -133,10 +144,25 @@ impl Report {
             }
             say!("{told}");
         }
-        self.under.insert(key, Under { url, shown, since: Instant::now() });
+        let since = Instant::now();
+        let left = self.air.zip(size).map(|(air, size)| TimeLeft::new(air, size, there, since));
+        self.under.insert(key, Under { url, shown, since, left });
     }
 
     pub(crate) fn moved(&mut self, key: u64, octets: u64) {
+        if let Some(Under { url, left: Some(left), .. }) = self.under.get_mut(&key) {
+            let (now, is_json) = (Instant::now(), self.json);
+            let seconds = left.left(octets, now).as_secs();
+            if let Some(bars) = &self.bars {
+                bars.left(key, seconds);
+            }
+            if is_json && left.is_due(now) {
+                say!(
+                    "{}",
+                    json!({ "event": "progress", "url": url, "octets": octets, "seconds_left": seconds })
+                );
+            }
+        }
         if let Some(bars) = &self.bars {
             bars.moved(key, octets);
             self.moving.insert(key, octets);
@@ -154,10 +180,11 @@ impl Report {
         moved: u64,
         took: Option<Duration>,
     ) {
-        let Under { url, shown, since } = self.under.remove(&key).unwrap_or_else(|| Under {
+        let Under { url, shown, since, .. } = self.under.remove(&key).unwrap_or_else(|| Under {
             url: names.0,
             shown: names.1,
             since: Instant::now(),
+            left: None,
         });
         let took = took.unwrap_or_else(|| since.elapsed());
         self.totals.copied += 1;

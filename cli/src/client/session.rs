@@ -72,6 +72,8 @@ impl<'a> Session<'a> {
 
     /// Sets how many connections there are at most, from the next time on that it connects.
     pub(crate) fn set_most(&mut self, sessions: u16) {
+        // By radio, a second connection takes its share from the first.
+        let sessions = if self.route.below == Below::Radio { 1 } else { sessions };
         self.limits.sessions = Some(sessions.into());
         self.limits.idle = self.limits.idle.max(BETWEEN_FILES);
     }

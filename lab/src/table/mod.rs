@@ -15,6 +15,7 @@
 //! | [`fairness`] | how two transfers share a link |
 //! | [`soak`] | E25: many octets, many associations, and what they hold |
 //! | [`inet`] | TCP and IP of our own beside smoltcp and the kernel's |
+//! | [`radio`] | E8, E9: files by packet radio |
 //! | [`jis`] | E17, E18, E20: pictures by a generated protocol |
 //! | [`octets`] | E11–E13, E15: checks, their operations, several layers in one pass |
 //! | [`wire`] | the limits of this machine: kernel TCP, raw UDP, the crossing of a layer |
@@ -32,6 +33,7 @@ mod octets;
 mod parallel;
 mod paths;
 mod product_line;
+mod radio;
 mod recovery;
 mod run;
 mod soak;
@@ -128,7 +130,7 @@ impl<Task, Ground> AnyTable for Table<Task, Ground> {
 }
 
 /// All tables, in the order of `all`.
-pub(crate) fn tables() -> [&'static dyn AnyTable; 23] {
+pub(crate) fn tables() -> [&'static dyn AnyTable; 25] {
     [
         map::TABLE,
         product_line::TABLE,
@@ -153,5 +155,7 @@ pub(crate) fn tables() -> [&'static dyn AnyTable; 23] {
         jis::FIRST,
         jis::LOSSES,
         soak::TABLE,
+        radio::LATENCY,
+        radio::THROUGHPUT,
     ]
 }

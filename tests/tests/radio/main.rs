@@ -13,9 +13,6 @@ mod load;
 mod pat;
 mod process;
 mod programs;
-#[path = "../strangers/radio/rig.rs"]
-#[allow(dead_code, reason = "some is for what is killed and started again")]
-mod rig;
 mod station;
 #[path = "../strangers/waiting.rs"]
 mod waiting;
@@ -25,6 +22,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Completion, Failed, Trial, run};
 use stackwright_programs::processes::find;
+use stackwright_programs::rig;
 
 fn main() -> ExitCode {
     // What takes longest begins first: of the rest, some give a program half a second to connect.

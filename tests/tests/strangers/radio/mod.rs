@@ -14,7 +14,6 @@ mod frames;
 mod hub;
 mod kissutil;
 #[allow(dead_code, reason = "some is for links")]
-mod rig;
 mod station;
 
 use std::io::{BufRead, BufReader};
@@ -26,6 +25,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use stackwright_programs::processes::{Running, eventually, run, stackwright};
+use stackwright_programs::rig;
 use stackwright_programs::scratch::Scratch;
 
 use crate::setting::trial;

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use stackwright_programs::processes::{Running, eventually};
-use stackwright_programs::scratch::Scratch;
-use stackwright_programs::servers::free_ports;
+use crate::processes::{Running, eventually};
+use crate::scratch::Scratch;
+use crate::servers::free_ports;
 
 /// Samples a second of all modems.
 const SAMPLES: u32 = 48_000;
 
 /// Both modems, and what joins them.
-pub(crate) struct Rig {
+pub struct Rig {
     modems: [Modem; 2],
     // Behind the modems, so that it ends after them.
     _channel: Running,
@@ -33,7 +33,7 @@ impl Rig {
     ///
     /// # Panics
     /// When they do not listen in time.
-    pub(crate) fn new(baud: u32) -> Self {
+    pub fn new(baud: u32) -> Self {
         Self::with(baud, &[])
     }
 
@@ -41,7 +41,7 @@ impl Rig {
     ///
     /// # Panics
     /// When they do not listen in time.
-    pub(crate) fn with(baud: u32, options: &[&str]) -> Self {
+    pub fn with(baud: u32, options: &[&str]) -> Self {
         let folder = Scratch::new();
         let names = ["A", "B"];
         let sinks = names.map(|name| {
@@ -78,18 +78,18 @@ impl Rig {
     }
 
     /// Returns where a modem offers KISS.
-    pub(crate) fn kiss(&self, modem: usize) -> SocketAddr {
+    pub fn kiss(&self, modem: usize) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.modems[modem].kiss))
     }
 
     /// Returns where a modem offers its own links to programs.
-    pub(crate) fn agw(&self, modem: usize) -> SocketAddr {
+    pub fn agw(&self, modem: usize) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.modems[modem].agw))
     }
 
     /// Waits until a modem listens at both of its ports, which it opens one after the other;
     /// returns when it did.
-    pub(crate) fn listens(&self, modem: usize) -> Instant {
+    pub fn listens(&self, modem: usize) -> Instant {
         let listens = [self.kiss(modem), self.agw(modem)].iter().all(|address| {
             eventually(Duration::from_secs(20), || TcpStream::connect(address).is_ok())
         });
@@ -98,18 +98,18 @@ impl Rig {
     }
 
     /// Kills a modem.
-    pub(crate) fn kill(&mut self, modem: usize) {
+    pub fn kill(&mut self, modem: usize) {
         self.modems[modem].running.kill();
     }
 
     /// Starts one that was killed.
-    pub(crate) fn restart(&mut self, modem: usize) {
+    pub fn restart(&mut self, modem: usize) {
         let name = self.modems[modem].name;
         self.modems[modem].running = start(self.folder.path(), name, &[]);
     }
 
     /// Starts one that was killed, with a pseudo terminal that offers KISS too; returns its name.
-    pub(crate) fn restart_with_terminal(&mut self, modem: usize) -> PathBuf {
+    pub fn restart_with_terminal(&mut self, modem: usize) -> PathBuf {
         let name = self.modems[modem].name;
         self.modems[modem].running = start(self.folder.path(), name, &["-p"]);
         self.listens(modem);
@@ -120,7 +120,7 @@ impl Rig {
     }
 
     /// Returns what the modems and the channel said, for a trial that fails.
-    pub(crate) fn logs(&self) -> String {
+    pub fn logs(&self) -> String {
         let log = |name: &str| {
             let text = fs::read(self.folder.join(&format!("{name}.log"))).unwrap_or_default();
             let text = String::from_utf8_lossy(&text).into_owned();
@@ -145,7 +145,7 @@ fn quiet<'a>(command: &'a mut Command, folder: &Path, log: &str) -> &'a mut Comm
 }
 
 fn channel_program() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("strangers/rig/channel.py")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/strangers/rig/channel.py")
 }
 
 /// One for each modem. Both are held until both are known: the system may give one that is free
