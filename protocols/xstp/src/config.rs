@@ -88,7 +88,7 @@ impl Config {
     }
 
     /// Returns the same for a channel on which `burst` packets leave each time the transmitter is
-    /// keyed. Its last one asks, and nothing follows until that is answered: the channel is others'.
+    /// keyed. The last one asks, and nothing follows until that is answered.
     pub const fn bursts(rate: NonZeroU64, packet: u16, burst: u8) -> Self {
         let octets = match NonZeroU64::new(rate.get() / 8) {
             Some(octets) => octets,
