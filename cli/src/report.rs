@@ -1,14 +1,11 @@
-//! Lines for people, and what is said of a dialogue.
+//! Lines for people.
 
-use std::fmt::{Arguments, Display};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::fmt::Display;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use stackwright::contract::{Instant, Listener};
-use stackwright::ftp::client::UNCONFIRMED;
-use stackwright::ftp::listing::UNREADABLE;
+use stackwright::contract::Instant;
 
 use crate::printable::Printable;
 
@@ -57,56 +54,5 @@ pub(crate) fn log(protocol: &str, text: &dyn Display) {
     let text = text.to_string();
     for line in text.lines() {
         eprintln!("{now}  {protocol}  {}", Printable(line));
-    }
-}
-
-/// What was said during a request that its outcome does not tell.
-#[derive(Default)]
-pub(crate) struct Said {
-    /// The last thing the server said.
-    pub(crate) last: Option<String>,
-    /// How many lines of listings were not understood.
-    pub(crate) unreadable: u64,
-}
-
-/// Remembers what was said, and says everything where that was asked.
-pub(crate) struct Dialogue {
-    verbose: bool,
-    said: Arc<Mutex<Said>>,
-}
-
-impl Dialogue {
-    pub(crate) fn new(verbose: bool) -> (Self, Arc<Mutex<Said>>) {
-        let said = Arc::default();
-        (Dialogue { verbose, said: Arc::clone(&said) }, said)
-    }
-
-    fn said(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Listener for Dialogue {
-    fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
-        if self.verbose {
-            note(now, protocol, &format_args!("dropped: {reason}"));
-        }
-        if reason == UNREADABLE {
-            self.said().unreadable += 1;
-        }
-    }
-
-    fn event(&mut self, now: Instant, protocol: &'static str, what: Arguments<'_>) {
-        let text = what.to_string();
-        if self.verbose {
-            note(now, protocol, &text);
-        } else if text == UNCONFIRMED {
-            eprintln!("stackwright: {text}");
-        }
-        // A farewell (RFC 959 §4.2: 221) explains nothing that went before.
-        if let Some(said) = text.strip_prefix("◂ ").filter(|said| !said.starts_with("221")) {
-            let line = said.lines().next().unwrap_or_default();
-            self.said().last = Some(Printable(line).to_string());
-        }
     }
 }

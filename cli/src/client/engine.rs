@@ -9,7 +9,7 @@ use stackwright::contract::{Outlet, Protocol, RequestOf};
 use stackwright::copy::{Copying, Indication, Request};
 use stackwright_drivers::{Driver, Lanes, Waker};
 
-use crate::report::Said;
+use super::dialogue::Said;
 
 /// What a copy told, and what the server had said just before.
 pub(crate) struct Told {

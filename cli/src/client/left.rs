@@ -43,8 +43,10 @@ impl AirTime {
     pub(super) fn of(link: &AirLink, stores: bool) -> Self {
         let rate = NonZero::new(link.rate.into()).unwrap_or(NonZero::<u64>::MIN);
         let config = xstp::Config::radio(rate, PACKET);
-        let ahead = if stores { config.send.octets as u64 } else { 0 };
-        AirTime { rate: rate.get(), burst: config.window.into(), ahead }
+        let burst = u64::from(config.window);
+        // What is told was taken with the answer to a burst, of which it fills half on average.
+        let waits = config.send.octets as u64 - burst * (u64::from(PACKET) - HEADER) / 2;
+        AirTime { rate: rate.get(), burst, ahead: if stores { waits } else { 0 } }
     }
 
     /// Returns how long so many octets of a file take, alone on the channel.

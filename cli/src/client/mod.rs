@@ -12,10 +12,12 @@
 //! | `left.rs` | how long a file by radio still takes |
 //! | `job.rs`, `work.rs`, `session.rs` | what a session is asked to do; which of it is open |
 //! | `route.rs`, `open.rs`, `engine.rs` | how a server is reached, and by which stack |
+//! | `dialogue.rs` | what is said meanwhile |
 
 pub(crate) mod arguments;
 mod bars;
 pub(crate) mod copying;
+mod dialogue;
 mod engine;
 pub(crate) mod expand;
 pub(crate) mod get;

@@ -9,6 +9,7 @@ use stackwright::contract::Protocol;
 use stackwright::copy::Copying;
 use stackwright_drivers::{Driver, Lanes};
 
+use super::dialogue::{Dialogue, Said};
 use super::engine::{Engine, Running};
 use super::route::{Limits, Route};
 use crate::described::Described;
@@ -16,7 +17,6 @@ use crate::graphs::Local;
 use crate::problem::Problem;
 use crate::registry::Wishes;
 use crate::remote::Below;
-use crate::report::{Dialogue, Said};
 use crate::stacks::Between;
 use crate::{graphs, stacks};
 
@@ -29,7 +29,8 @@ pub(super) fn open(
 ) -> Result<Box<dyn Engine>, Problem> {
     let connection = route.connection;
     let config = route.config(address, limits);
-    let (listener, said) = Dialogue::new(connection.verbose);
+    let line = route.air.as_ref().map(|air| air.line.clone());
+    let (listener, said) = Dialogue::new(connection.verbose, line.unwrap_or("its line".into()));
     let listener = Box::new(listener);
     let server = route.secured.server.clone();
     let own = matches!(route.below, Below::Artp | Below::Xtp);

@@ -8,6 +8,7 @@ use stackwright::ftp::client::{self, DataMode};
 use stackwright::proxy::Config as Proxy;
 
 use super::arguments::Connection;
+use crate::air::AirLink;
 use crate::described::Described;
 use crate::problem::Problem;
 use crate::remote::{Below, Remote, check_option};
@@ -31,6 +32,7 @@ pub(crate) struct Limits {
 pub(crate) struct Route<'a> {
     pub(crate) connection: &'a Connection,
     pub(crate) below: Below,
+    pub(crate) air: Option<AirLink>,
     /// In place of the stack that is built in.
     pub(crate) described: Option<Described>,
     pub(crate) proxy: Option<Proxy>,
@@ -66,7 +68,8 @@ impl<'a> Route<'a> {
             _ => None,
         };
         let addresses = remote.addresses()?;
-        Ok(Route { connection, below, described, proxy, secured, login, addresses })
+        let air = remote.air.clone();
+        Ok(Route { connection, below, air, described, proxy, secured, login, addresses })
     }
 
     /// The configuration of a client.

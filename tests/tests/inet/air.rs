@@ -26,6 +26,11 @@ struct Air {
 impl Air {
     /// `relay`: stations 0 and 1 hear each other only through the third, which repeats.
     fn new(rate: u32, bit_errors: f64, relay: bool) -> Self {
+        Self::with(rate, bit_errors, relay, "")
+    }
+
+    /// The same; the file of the station says `more`.
+    fn with(rate: u32, bit_errors: f64, relay: bool, more: &str) -> Self {
         let hears =
             |there: &str| if relay { format!("hears = [{there}]\n") } else { String::new() };
         let text = format!(
@@ -41,7 +46,8 @@ impl Air {
         let channel = RadioChannel::start(&channel).expect("it listens");
         let (served, fetched) = (Scratch::new(), Scratch::new());
         let tnc = |nth| channel.tnc(nth).expect("a TNC");
-        let offers = format!("[serve]\nftp = {{ root = {:?}, writable = true }}\n", served.path());
+        let offers =
+            format!("[serve]\nftp = {{ root = {:?}, writable = true }}\n{more}", served.path());
         let mut stations = vec![station("N0BBB", tnc(1), rate, &offers)];
         if relay {
             stations.push(station("R1LAY", tnc(2), rate, "[ax25]\ndigipeat = true\n"));
@@ -119,6 +125,13 @@ fn files_cross_through_a_digipeater() {
 }
 
 #[test]
+fn addresses_need_not_follow_from_call_signs() {
+    let host = "[ipv4]\naddress = \"44.0.0.1/24\"\n\
+                [[ipv4.neighbour]]\naddress = \"44.0.0.2\"\ncall = \"N0AAA\"\n";
+    Air::with(9600, 0.0, false, host).moves(1 << 10, "&own=44.0.0.2/24&address=44.0.0.1");
+}
+
+#[test]
 fn a_folder_is_listed_and_a_file_shown() {
     let air = Air::new(9600, 0.0, false);
     fs::write(air.served.join("note"), "hello").expect("a folder of ours");
@@ -141,4 +154,13 @@ fn what_the_air_does_not_allow_is_refused() {
         let said = String::from_utf8_lossy(&outcome.complaints).into_owned();
         assert!(said.contains(says), "{more:?}: {said}");
     }
+}
+
+#[test]
+fn a_tnc_that_is_not_there_is_told() {
+    let mut get = Command::new(stackwright());
+    get.args(["get", "ftp+xstp+ax25://N0BBB@127.0.0.1:9/f", "--call", "N0AAA", "--timeout", "1s"]);
+    let outcome = run(&mut get).failed();
+    let said = String::from_utf8_lossy(&outcome.complaints).into_owned();
+    assert!(said.contains("no TNC at tcp://127.0.0.1:9"), "{said}");
 }
