@@ -81,6 +81,7 @@ impl<'a> Route<'a> {
         config.data = if self.connection.active { DataMode::Active } else { DataMode::Passive };
         let by_radio = self.below == Below::Radio;
         let usual = if by_radio { TIMEOUT_BY_RADIO } else { TIMEOUT };
+        config.quits = !by_radio;
         config.timeout = self.connection.timeout.unwrap_or(usual);
         config.idle = limits.idle;
         config.epoch = stacks::epoch();

@@ -33,6 +33,9 @@ pub struct Config {
     /// Whether an abort is sent as expedited octets (RFC 959 §4.1.3), which the streams below must
     /// promise. Never on a secure association.
     pub expedite: bool,
+    /// Whether QUIT is sent before a control association ends. It changes nothing, and on a slow
+    /// link its round trip takes seconds.
+    pub quits: bool,
 }
 
 /// The side that opens the data associations.
@@ -71,6 +74,7 @@ impl Config {
             tls_server: 0,
             epoch: None,
             expedite: true,
+            quits: true,
         }
     }
 }

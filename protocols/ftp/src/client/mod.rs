@@ -156,7 +156,8 @@ impl<M: Message> Protocol for Client<M> {
     /// that layer says.
     fn may_exit(&self) -> bool {
         self.sessions.iter().all(|(_, session)| {
-            let has_left = session.credit == session.credit_most || self.secures();
+            let has_left =
+                session.credit == session.credit_most || self.secures() || !self.config.quits;
             session.step == Step::Quitting && session.finished && has_left
         })
     }

@@ -218,6 +218,10 @@ impl<M: Message> Client<M> {
 
     /// Sends QUIT, and with it the end, so that nothing has to be waited for.
     pub(super) fn quit(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        if let Some(state) = self.sessions.get_mut(session).filter(|_| !self.config.quits) {
+            (state.step, state.finished) = (Step::Quitting, true);
+            return out.request(StreamsRequest::Close { name: state.control });
+        }
         self.say(cx, session, Step::Quitting, "QUIT", out);
     }
 

@@ -159,6 +159,12 @@ impl Odd {
         }
     }
 
+    /// Returns whether the client has ended all sessions.
+    pub(crate) fn is_left(&self) -> bool {
+        let mut there = self.controls.iter().zip(&self.read).filter(|(_, read)| read.is_some());
+        there.all(|(control, _)| self.raw.heard(&self.world, *control).finished)
+    }
+
     pub(crate) fn turn(&mut self) {
         self.world.run_for(TURN);
         for nth in 0..self.controls.len() {

@@ -4,7 +4,7 @@ use stackwright_contract::services::{
     Attribute, Failure, FilesIndication, FilesRequest, Keep, Purpose,
 };
 use stackwright_contract::{Duration, Handle};
-use stackwright_ftp::client::DataMode;
+use stackwright_ftp::client::{self, DataMode};
 
 use super::{HELLO, done, fetch, fetch_from, hello, octets, settle, stat, store};
 use crate::simulated::odd::{DataEnd, Odd, Told};
@@ -223,6 +223,17 @@ fn a_session_that_is_kept_quits_at_once_where_no_more_jobs_come() {
     odd.ask(FilesRequest::Leave);
     odd.turn();
     assert_eq!(odd.verbs().last(), Some(&"QUIT"));
+}
+
+#[test]
+fn a_session_may_end_without_a_word() {
+    let config = client::Config { quits: false, ..crate::simulated::setting::client_config() };
+    let mut odd = Odd::with(config).sends("hello world\n");
+    fetch(&mut odd).unwrap();
+    odd.ask(FilesRequest::Leave);
+    odd.turn();
+    assert_eq!(odd.verbs().last(), Some(&"RETR"));
+    assert!(odd.is_left(), "the server is told the end");
 }
 
 #[test]
