@@ -16,7 +16,7 @@ mod tnc;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use stackwright::ax25::{self, Identification};
+use stackwright::ax25::{self, Digipeating, Identification};
 use stackwright::contract::CallSign;
 use toml::de::DeTable;
 
@@ -125,7 +125,7 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
         serve::host(&entry, &mut file)?;
     }
     let offers = file.agw.is_some() || file.kiss.is_some() || file.folder.is_some();
-    if !offers && !file.links.digipeat {
+    if !offers && file.links.digipeat == Digipeating::Off {
         let says = "the station does nothing: write [serve] with agw = \"127.0.0.1:8000\" for programs, \
              or with ftp = { root = \"/srv/radio\" } for other stations";
         return Err(top.mistake(says));

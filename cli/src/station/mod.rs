@@ -23,6 +23,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant as Clock};
 
 use clap::Args;
+use stackwright::ax25::Digipeating;
 use stackwright::contract::services::Ended;
 use stackwright::contract::{IndicationOf, Nothing, Outlet, Participant, Protocol as _, RequestOf};
 
@@ -156,8 +157,14 @@ fn describe(file: &StationFile) {
             say!("  It transmits what is encrypted, too, which amateur radio does not allow.");
         }
     }
-    if file.links.digipeat {
-        say!("  It repeats frames that name it as a digipeater.");
+    match file.links.digipeat {
+        Digipeating::Off => {}
+        Digipeating::Named => say!("  It repeats frames that name it as a digipeater."),
+        Digipeating::Wide { most } => {
+            say!(
+                "  It repeats frames that name it as a digipeater, or WIDEn-N to WIDE{most}-{most}."
+            );
+        }
     }
     if let Some(FolderEntry { root, writable }) = &file.folder {
         let may = if *writable { "fetch and store" } else { "fetch" };

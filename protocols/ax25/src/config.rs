@@ -56,8 +56,8 @@ pub struct Config {
     /// How long it takes on average from the end of one transmission to the first octet of the
     /// next: waiting for the channel, and the key-up.
     pub access: Duration,
-    /// Whether frames of others are repeated that name this station as a digipeater.
-    pub digipeat: bool,
+    /// Which frames of others are repeated.
+    pub digipeat: Digipeating,
     /// How many octets of a stream are taken that the peer has not acknowledged.
     pub buffer: usize,
     /// The most links at a time; for one more, a link gives way whose peer has said nothing since
@@ -83,6 +83,21 @@ pub enum FrameLength {
     Adaptive,
     /// This many octets, at most N1.
     Fixed(u16),
+}
+
+/// Which frames of others a station repeats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Digipeating {
+    /// None.
+    Off,
+    /// Those that name one of its call signs next.
+    Named,
+    /// Those, and UI frames that name `WIDEn-N` next.
+    Wide {
+        /// The largest n that is repeated as asked, 1 to 7. Larger ones, and N beyond n, get one
+        /// hop, and no digipeater after this one repeats them.
+        most: u8,
+    },
 }
 
 /// A way to a peer.
@@ -122,7 +137,7 @@ impl Config {
             rate: 1200,
             rates: Vec::new(),
             access: Duration::from_millis(700),
-            digipeat: false,
+            digipeat: Digipeating::Off,
             buffer: 8192,
             links_most: 100,
         }
@@ -143,6 +158,9 @@ impl Config {
         assert!((32..=1024).contains(&self.longest), "a frame carries 32 to 1024 octets");
         assert!(self.rates.iter().all(|rate| *rate > 0), "nothing would ever move");
         assert!(self.paclen > 0, "a frame carries at least one octet");
+        if let Digipeating::Wide { most } = self.digipeat {
+            assert!((1..=7).contains(&most), "WIDEn-N has n from 1 to 7");
+        }
         assert!(self.rate > 0 && self.tries > 0 && self.buffer > 0, "nothing would ever move");
     }
 

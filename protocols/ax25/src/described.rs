@@ -10,7 +10,7 @@ use stackwright_contract::{CallSign, Duration};
 use stackwright_wire::Message;
 
 use crate::header::DigipeaterPath;
-use crate::{AirRules, AirRulesConfig, Ax25, Config, FrameLength, LinkVersion, Route};
+use crate::{AirRules, AirRulesConfig, Ax25, Config, Digipeating, FrameLength, LinkVersion, Route};
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::required("call", ParameterKind::Text, "the call sign of the station"),
@@ -28,6 +28,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::new("timeout", ParameterKind::Number, "the first wait for an answer, in ms"),
     Parameter::new("rate", ParameterKind::Number, "the rate on the air, in bit/s"),
     Parameter::new("digipeat", ParameterKind::Truth, "whether frames of others are repeated"),
+    Parameter::new("wide", ParameterKind::Number, "those to WIDEn-N, too: the largest n, to 7"),
 ];
 
 /// Returns the description: the parameters that a file may set.
@@ -115,6 +116,10 @@ fn config(table: &dyn ParameterTable) -> Result<Config, Unfit> {
     if let Some(rate) = table.within("rate", 1..=u32::MAX.into())? {
         config.rate = rate as u32;
     }
-    config.digipeat = table.truth("digipeat").unwrap_or(false);
+    config.digipeat = match table.within("wide", 1..=7)? {
+        Some(most) => Digipeating::Wide { most: most as u8 },
+        None if table.truth("digipeat") == Some(true) => Digipeating::Named,
+        None => Digipeating::Off,
+    };
     Ok(config)
 }

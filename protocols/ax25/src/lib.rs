@@ -19,7 +19,8 @@
 //! | `raw.rs` | whole frames, as they are heard and sent |
 //! | `receive.rs`, `send.rs` | from below, and downward |
 //! | `rules/` | the rules of the air, a layer of its own below |
-//! | `routes.rs`, `repeated.rs` | digipeaters to a peer; this station as a digipeater |
+//! | `routes.rs` | digipeaters to a peer |
+//! | `digipeater.rs`, `repeated.rs` | this station as a digipeater; what it repeated lately |
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -28,6 +29,7 @@ extern crate alloc;
 mod config;
 mod datagrams;
 mod described;
+mod digipeater;
 mod link;
 mod links;
 mod raw;
@@ -43,7 +45,7 @@ pub mod xid;
 
 pub use stackwright_contract::ax25 as header;
 
-pub use config::{Config, FrameLength, LinkVersion, Route};
+pub use config::{Config, Digipeating, FrameLength, LinkVersion, Route};
 pub use described::{described, described_rules};
 pub use link::LinkState;
 pub use rules::{AirRules, AirRulesConfig, Identification, TRANSMITTED, Transmitted};
@@ -95,6 +97,8 @@ pub struct Ax25<M: Message> {
     peers: VecDeque<(CallSign, Learned)>,
     /// Frames that answer, and those that are repeated.
     replies: VecDeque<Reply<M>>,
+    /// Frames from one call sign of the station to another: port, frame, mark.
+    looped: VecDeque<(u8, M, Option<u16>)>,
     /// UI frames, and raw ones.
     ui: VecDeque<Unacknowledged<M>>,
     /// The associations that hear raw frames.
@@ -168,6 +172,7 @@ impl<M: Message> Ax25<M> {
             repeated: Repeated::default(),
             peers: VecDeque::new(),
             replies: VecDeque::new(),
+            looped: VecDeque::new(),
             ui: VecDeque::new(),
             raw: Vec::new(),
             marks: VecDeque::new(),
@@ -289,6 +294,7 @@ impl<M: Message> Protocol for Ax25<M> {
 
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         self.transmit(cx, out);
+        self.deliver_looped(cx, out);
     }
 
     fn wants_flush(&self) -> bool {

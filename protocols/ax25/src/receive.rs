@@ -32,7 +32,12 @@ impl<M: Message> Ax25<M> {
                 out.request(FramesRequest::Credit { credit: batch.cost() });
                 self.on_frame(cx, port, batch.into_single(), out);
             }
-            FramesIndication::Left { port, mark } => self.on_left(cx, port, mark),
+            FramesIndication::Left { port, mark } => {
+                if let Some(port) = self.ports.get_mut(usize::from(port)) {
+                    port.says_left = true;
+                }
+                self.on_left(cx, port, mark);
+            }
             FramesIndication::State { port, up } => self.on_state(cx, port, up, out),
             // How long frames are is configured, and agreed with the peer.
             FramesIndication::Changed { .. } => {}
@@ -67,7 +72,7 @@ impl<M: Message> Ax25<M> {
         self.due = true;
     }
 
-    fn on_frame(&mut self, cx: &Context, port: u8, mut message: M, out: Out<'_, M>) {
+    fn on_frame(&mut self, cx: &Context, port: u8, message: M, out: Out<'_, M>) {
         self.hear_raw(port, &message, out);
         let mut octets = [0; HEAD_MOST];
         let length = message.copy_to(&mut octets);
@@ -88,6 +93,21 @@ impl<M: Message> Ax25<M> {
         if !addresses.path.is_travelled() {
             return self.digipeat(cx, port, addresses, at, message);
         }
+        self.on_arrived(cx, port, addresses, at, message, out);
+    }
+
+    /// Handles a frame that needs no digipeater any more; its control field begins at `at`.
+    pub(crate) fn on_arrived(
+        &mut self,
+        cx: &Context,
+        port: u8,
+        addresses: Addresses,
+        at: usize,
+        mut message: M,
+        out: Out<'_, M>,
+    ) {
+        let mut octets = [0; HEAD_MOST];
+        let length = message.copy_to(&mut octets);
         let (local, remote) = (addresses.destination, addresses.source);
         let key = Key { port, local, remote };
         let link = self.find(key);
@@ -201,29 +221,5 @@ impl<M: Message> Ax25<M> {
                 timed: None,
             },
         );
-    }
-
-    /// Repeats a frame that names this station next.
-    fn digipeat(
-        &mut self,
-        cx: &Context,
-        port: u8,
-        mut addresses: Addresses,
-        at: usize,
-        mut message: M,
-    ) {
-        let mine = addresses.path.next().is_some_and(|next| self.config.owns(next));
-        if !self.config.digipeat || !mine {
-            return; // it has not arrived yet
-        }
-        addresses.path.repeat();
-        message.advance(at);
-        // On a link, the same frame comes again because it was lost.
-        let control = message.front(1).and_then(|octets| octets.first()).copied();
-        let is_ui = control.is_some_and(|octet| octet & !0x10 == Unnumbered::Ui as u8);
-        if is_ui && self.repeated.is_repeated(&addresses, &message, cx.now()) {
-            return cx.dropped(NAME, "a frame that was repeated before");
-        }
-        self.repeat(cx, port, addresses, message);
     }
 }

@@ -1,4 +1,5 @@
-//! What a digipeater has repeated lately: a UI frame that comes back is not repeated again.
+//! What a digipeater has repeated lately: a UI frame that comes back is not repeated again, and of
+//! a flood of them only as many are repeated as can be remembered.
 
 use alloc::collections::VecDeque;
 
@@ -20,16 +21,17 @@ pub(crate) struct Repeated {
 }
 
 impl Repeated {
-    /// Returns whether the same was repeated lately; else remembers it.
-    pub(crate) fn is_repeated(
+    /// Remembers a frame that is to be repeated.
+    ///
+    /// # Errors
+    /// Why it is not to be: the same was repeated lately, or more than can be remembered.
+    pub(crate) fn admit(
         &mut self,
         addresses: &Addresses,
         rest: &impl Message,
         now: Instant,
-    ) -> bool {
-        while let Some((until, ..)) = self.frames.front()
-            && (*until <= now || self.frames.len() >= REMEMBERED_MOST)
-        {
+    ) -> Result<(), &'static str> {
+        while self.frames.front().is_some_and(|(until, ..)| *until <= now) {
             self.frames.pop_front();
         }
         let mut check = Crc16::new();
@@ -39,9 +41,13 @@ impl Repeated {
         let same = self.frames.iter().any(|(_, to, from, its, length)| {
             (*to, *from, *its, *length) == (destination, source, check.value(), rest.len())
         });
-        if !same {
-            self.frames.push_back(frame);
+        if same {
+            return Err("a frame that was repeated before");
         }
-        same
+        if self.frames.len() >= REMEMBERED_MOST {
+            return Err("a frame to be repeated beyond those that can be remembered");
+        }
+        self.frames.push_back(frame);
+        Ok(())
     }
 }

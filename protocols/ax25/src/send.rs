@@ -2,12 +2,12 @@
 //! then UI frames; then links, in turn, a burst each.
 
 use stackwright_contract::services::{Credit, DatagramsIndication, FramesRequest};
-use stackwright_contract::{Context, Handle};
+use stackwright_contract::{CallSign, Context, Handle};
 use stackwright_wire::Message;
 
-use crate::header::{Addresses, ControlField, HEAD_MOST, Head, Modulus};
+use crate::header::{Addresses, ControlField, DigipeaterPath, HEAD_MOST, Head, Modulus};
 use crate::link::{Act, Env, HEADROOM, Link};
-use crate::{Ax25, NAME, Out};
+use crate::{Ax25, Config, NAME, Out};
 
 /// Answers and repeated frames that may wait; the others ask again.
 const REPLIES_MOST: usize = 64;
@@ -36,6 +36,26 @@ pub(crate) enum Reply<M> {
         addresses: Addresses,
         rest: M,
     },
+}
+
+/// Where a frame goes.
+enum Course {
+    /// To another call sign of this station.
+    Within,
+    /// To the TNC, as one of this station.
+    Out,
+    /// To the TNC, as one that was heard.
+    Repeated,
+}
+
+impl Course {
+    fn of(config: &Config, destination: CallSign, path: &DigipeaterPath) -> Self {
+        match path.is_empty() {
+            true if config.owns(destination) => Course::Within,
+            false if path.iter().any(|(_, repeated)| repeated) => Course::Repeated,
+            _ => Course::Out,
+        }
+    }
 }
 
 /// A frame of the layer above: UI, or a raw one.
@@ -164,7 +184,10 @@ impl<M: Message> Ax25<M> {
         if self.replies.len() >= REPLIES_MOST {
             return cx.dropped(NAME, "a frame to be repeated beyond those that wait");
         }
-        self.replies.push_front(Reply::Given { port, addresses, rest });
+        // Behind those that are repeated before it, and before answers.
+        let is_answer = |reply: &Reply<M>| matches!(reply, Reply::Own(_));
+        let place = self.replies.iter().position(is_answer).unwrap_or(self.replies.len());
+        self.replies.insert(place, Reply::Given { port, addresses, rest });
         self.due = true;
     }
 
@@ -223,9 +246,10 @@ impl<M: Message> Ax25<M> {
             }
             let Some(link) = self.links.get_mut(name) else { return true };
             let mut env = Env { cx, config: &self.config, pool: &self.pool, acts: &mut self.acts };
+            let course = Course::of(env.config, link.key.remote, &link.path);
             let Some(frame) = link.next_frame(&mut env) else { return true };
-            self.hear_raw(port, &frame.octets, out);
-            self.hand_on(cx, port, frame.octets, frame.timed.then_some(name), out);
+            let timed = frame.timed.then_some(name);
+            self.hand_on(cx, port, frame.octets, (course, timed), out);
         }
     }
 
@@ -243,11 +267,8 @@ impl<M: Message> Ax25<M> {
                 let length = addresses.encode(&mut octets);
                 let mut frame = rest;
                 frame.push_front(length).copy_from_slice(&octets[..length]);
-                // What is repeated was heard.
-                if addresses.path.iter().all(|(_, repeated)| !repeated) {
-                    self.hear_raw(port, &frame, out);
-                }
-                self.hand_on(cx, port, frame, None, out);
+                let course = Course::of(&self.config, addresses.destination, &addresses.path);
+                self.hand_on(cx, port, frame, (course, None), out);
             }
         }
     }
@@ -259,8 +280,8 @@ impl<M: Message> Ax25<M> {
             information.unwrap_or_else(|| M::from_block(self.pool.take(), HEADROOM, HEADROOM));
         let octets = head.as_octets();
         frame.push_front(octets.len()).copy_from_slice(octets);
-        self.hear_raw(port, &frame, out);
-        self.hand_on(cx, port, frame, timed, out);
+        let course = Course::of(&self.config, addresses.destination, &addresses.path);
+        self.hand_on(cx, port, frame, (course, timed), out);
     }
 
     fn hand_on(
@@ -268,7 +289,7 @@ impl<M: Message> Ax25<M> {
         cx: &Context,
         port: u8,
         frame: M,
-        timed: Option<Handle>,
+        (course, timed): (Course, Option<Handle>),
         out: Out<'_, M>,
     ) {
         let says_left = self.ports[usize::from(port)].says_left;
@@ -283,8 +304,27 @@ impl<M: Message> Ax25<M> {
             }
             self.mark
         });
+        match course {
+            Course::Within => return self.looped.push_back((port, frame, mark)),
+            Course::Out => self.hear_raw(port, &frame, out),
+            Course::Repeated => {} // it was heard
+        }
         self.ports[usize::from(port)].credit -= Credit { octets: frame.len(), messages: 1 };
         out.request(FramesRequest::Send { port, batch: frame.into(), mark });
+    }
+
+    /// Delivers frames from one call sign of the station to another, none of which is transmitted.
+    pub(crate) fn deliver_looped(&mut self, cx: &Context, out: Out<'_, M>) {
+        while let Some((port, frame, mark)) = self.looped.pop_front() {
+            if let Some(mark) = mark {
+                self.on_left(cx, port, mark);
+            }
+            let mut octets = [0; HEAD_MOST];
+            let length = frame.copy_to(&mut octets);
+            if let Ok((addresses, at)) = Addresses::decode(&octets[..length]) {
+                self.on_arrived(cx, port, addresses, at, frame, out);
+            }
+        }
     }
 
     /// A frame has left the antenna.
@@ -293,9 +333,6 @@ impl<M: Message> Ax25<M> {
         let Some((_, _, link)) = there.and_then(|there| self.marks.remove(there)) else {
             return cx.dropped(NAME, "a mark that was not given");
         };
-        if let Some(port) = self.ports.get_mut(usize::from(port)) {
-            port.says_left = true;
-        }
         if let Some(link) = self.links.get_mut(link) {
             link.left(mark, cx.now());
         }

@@ -117,7 +117,9 @@ impl<M: Message> Ax25<M> {
             self.streams.open(association, before);
             return Ok(());
         }
-        if self.config.owns(remote) || !self.has_room(cx, out) {
+        // Two call signs of the station reach each other; one does not call itself.
+        let is_loop = self.config.owns(remote) && (remote == local || !path.is_empty());
+        if is_loop || !self.has_room(cx, out) {
             return Err(Ended::Unavailable);
         }
         let mut acts = core::mem::take(&mut self.acts);

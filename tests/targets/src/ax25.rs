@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stackwright::ax25::header::{Addresses, ControlField, DigipeaterPath, Head, Modulus, Role};
-use stackwright::ax25::{Ax25, Config, LinkVersion};
+use stackwright::ax25::{Ax25, Config, Digipeating, LinkVersion};
 use stackwright_contract::services::{
     AssociationIndication, AssociationRequest, Credit, Datagrams, FramesIndication, FramesRequest,
     Streams, Transfer,
@@ -253,7 +253,7 @@ pub fn ax25(octets: &[u8]) {
         [LinkVersion::Auto, LinkVersion::V20, LinkVersion::V22][usize::from(input.octet() % 3)];
     let config = Config {
         version,
-        digipeat: true,
+        digipeat: Digipeating::Wide { most: 2 },
         links_most: 4,
         tries: 3,
         aliases: vec![call("C")],

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stackwright::ax25::header::{DIGIPEATERS_MOST, DigipeaterPath};
-use stackwright::ax25::{FrameLength, LinkVersion};
+use stackwright::ax25::{Digipeating, FrameLength, LinkVersion};
 use stackwright::contract::CallSign;
 
 use super::tnc::TncEntry;
@@ -79,7 +79,7 @@ pub(super) fn links(table: &Table<'_>, file: &mut StationFile) -> Read<()> {
         links.key_up = within(&entry, KEY_UP)?;
     }
     if let Some(entry) = table.get("digipeat") {
-        links.digipeat = entry.truth()?;
+        links.digipeat = digipeat(&entry)?;
     }
     if let Some(entry) = table.get("peer") {
         for item in entry.items("a list of tables: [[ax25.peer]]")? {
@@ -117,6 +117,17 @@ fn peer(table: &Table<'_>, tncs: &[TncEntry]) -> Read<PeerEntry> {
         port = place.ok_or_else(|| entry.is_not(&wanted))? as u8;
     }
     Ok(PeerEntry { call, via, version, port })
+}
+
+/// Reads which frames of others are repeated.
+fn digipeat(entry: &Entry<'_>) -> Read<Digipeating> {
+    if let Ok(table) = entry.table() {
+        table.only(&["wide"])?;
+        let most =
+            table.get("wide").ok_or_else(|| entry.is_not("{ wide = 2 }, or true or false"))?;
+        return Ok(Digipeating::Wide { most: most.number(1..8)? as u8 });
+    }
+    Ok(if entry.truth()? { Digipeating::Named } else { Digipeating::Off })
 }
 
 /// Reads a time of this range.

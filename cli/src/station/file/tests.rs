@@ -82,7 +82,7 @@ duty = "20 %"
         timeout: Duration::from_secs(5),
         tries: 4,
         key_up: Duration::from_secs(8),
-        digipeat: true,
+        digipeat: Digipeating::Named,
         ..ax25::Config::new(file.call)
     };
     assert_eq!(file.links, links);
@@ -151,6 +151,8 @@ fn mistakes_are_told_where_they_are() {
         (vary("[tnc.vhf]", "[[tnc]]"), "", "write [tnc.vhf]"),
         (vary("\"N0BBB-1\"", "N0BBB-1"), "", "write \"N0BBB-1\""),
         (format!("{LEAST}[ax25]\ndigipeat = yes"), "", "write true or false"),
+        (format!("{LEAST}[ax25]\ndigipeat = {{ wide = 8 }}"), "8", "from 1 to 7"),
+        (format!("{LEAST}[ax25]\ndigipeat = {{ far = 2 }}"), "far", "there is wide"),
         (vary("line =", "rate = \"fast\"\nline ="), "\"fast\"", "such as 1200 or \"9.6 kb/s\""),
         (vary("tcp://127.0.0.1:8001", "localhost:8001"), "\"localhost:8001\"", "tcp://"),
         (vary("line =", "rate = 9_600_000_000\nline ="), "9_600_000_000", "50 to 10000000 b/s"),

@@ -122,6 +122,30 @@ impl DigipeaterPath {
         }
     }
 
+    /// Puts `call` in the place of the digipeater that repeats the frame next, with its H bit set.
+    pub fn repeat_as(&mut self, call: CallSign) {
+        let next = self.iter().position(|(_, repeated)| !repeated);
+        if let Some(place) = next {
+            self.calls[place] = Some(call);
+            self.repeated |= 1 << place;
+        }
+    }
+
+    /// Puts `call`, with its H bit set, before the digipeater that repeats the frame next, which
+    /// becomes `next`. Returns `None`, and changes nothing, where there is no place for one more,
+    /// or every digipeater has repeated the frame.
+    pub fn repeat_before(&mut self, call: CallSign, next: CallSign) -> Option<()> {
+        let place = self.iter().position(|(_, repeated)| !repeated)?;
+        let last = DIGIPEATERS_MOST - 1;
+        if self.calls[last].is_some() {
+            return None;
+        }
+        self.calls.copy_within(place..last, place + 1);
+        (self.calls[place], self.calls[place + 1]) = (Some(call), Some(next));
+        self.repeated |= 1 << place;
+        Some(())
+    }
+
     /// Returns the way back, of which nothing is travelled.
     #[must_use]
     pub fn reversed(&self) -> Self {

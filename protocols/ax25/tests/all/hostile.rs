@@ -4,7 +4,7 @@
 use stackwright_ax25::header::{
     Addresses, ControlField, DigipeaterPath, Head, Modulus, Role, Unnumbered, pid,
 };
-use stackwright_ax25::{Ax25, Config, LinkState, LinkVersion};
+use stackwright_ax25::{Ax25, Config, Digipeating, LinkState, LinkVersion};
 use stackwright_contract::services::{
     Credit, FramesIndication, FramesRequest, StreamsIndication, StreamsRequest,
 };
@@ -63,7 +63,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(own: &str, digipeat: bool, version: LinkVersion) -> Self {
+    fn new(own: &str, digipeat: Digipeating, version: LinkVersion) -> Self {
         let config = Config { digipeat, version, ..Config::new(call(own)) };
         let (cx, said) = (Context::new(1), Said::default());
         let mut scene = Scene { stack: Stack::new(config), cx, said, heard: 0 };
@@ -79,7 +79,7 @@ impl Scene {
             Modulus::Eight => LinkVersion::V20,
             Modulus::Extended => LinkVersion::V22,
         };
-        let mut scene = Self::new("N0AAA", false, version);
+        let mut scene = Self::new("N0AAA", Digipeating::Off, version);
         let remote = Address::Station { call: call("N0BBB"), pid: pid::NONE, route: 0 }.into();
         let (association, local, credit) = (STREAM, None, LARGE);
         let open = StreamsRequest::Open { association, remote, local, credit };
@@ -192,7 +192,7 @@ fn bad_addresses() {
     frames.push(path(&[0; 7]));
     frames.push(path(&[&relay[..], &[0xff; 7]].concat()));
     for frame in &frames {
-        let mut scene = Scene::new("N0AAA", true, LinkVersion::Auto);
+        let mut scene = Scene::new("N0AAA", Digipeating::Named, LinkVersion::Auto);
         scene.hear(frame);
         assert_eq!(scene.said.frames, [] as [Vec<u8>; 0], "{frame:x?}");
         let mut scene = Scene::linked(Modulus::Eight);
@@ -201,7 +201,7 @@ fn bad_addresses() {
         assert!(scene.said.frames.is_empty(), "{frame:x?}");
     }
     // The one that all were made of is answered: DM, as nobody listens.
-    let mut scene = Scene::new("N0AAA", true, LinkVersion::Auto);
+    let mut scene = Scene::new("N0AAA", Digipeating::Named, LinkVersion::Auto);
     scene.hear(&good);
     assert_eq!(scene.said.frames.len(), 1);
 }
@@ -225,7 +225,7 @@ fn control_fields_that_do_not_exist() {
                     scene.hear(&frame);
                     assert_eq!(scene.states(), [LinkState::Connected], "{first:x}");
                     assert!(scene.said.frames.is_empty() && !scene.said.ended, "{first:x}");
-                    let mut scene = Scene::new("N0AAA", true, LinkVersion::Auto);
+                    let mut scene = Scene::new("N0AAA", Digipeating::Named, LinkVersion::Auto);
                     scene.hear(&frame);
                     // Where there is no link, an S frame that asks is one modulo 8.
                     assert!(is_reserved || scene.said.frames.is_empty(), "{first:x}");
@@ -252,7 +252,8 @@ fn digipeater_loops() {
             let role = Role::Command;
             let addresses = Addresses { destination, source, role, path };
             let frame = Head::new(&addresses, control, Modulus::Eight, Some(pid::NONE));
-            let mut relays = ["N0DDD", "N0EEE"].map(|own| Scene::new(own, true, LinkVersion::Auto));
+            let mut relays = ["N0DDD", "N0EEE"]
+                .map(|own| Scene::new(own, Digipeating::Named, LinkVersion::Auto));
             let mut on_air = vec![frame.as_octets().to_vec()];
             let mut sent = 0;
             while let Some(frame) = on_air.pop() {
@@ -267,6 +268,36 @@ fn digipeater_loops() {
             // Copies of it are repeated no more: that a path names one twice is a mistake.
             assert_eq!(sent, times, "{path:?} of {source}");
         }
+    }
+}
+
+/// A flood of UI frames to WIDEn-N, each of them twice: as many are repeated as can be remembered,
+/// and more when those are forgotten.
+#[test]
+fn a_flood_to_be_repeated() {
+    let wide = Digipeating::Wide { most: 2 };
+    let mut scene = Scene::new("N0DDD", wide, LinkVersion::Auto);
+    let path = DigipeaterPath::through(&[call("WIDE2-2")]).expect("one");
+    let [destination, source] = ["CQ", "N0BBB"].map(call);
+    let addresses = Addresses { destination, source, role: Role::Command, path };
+    let control = ControlField::unnumbered(Unnumbered::Ui, false);
+    let head = Head::new(&addresses, control, Modulus::Eight, Some(pid::NONE));
+    for seconds in [0, 30, 29] {
+        scene.cx.set_now(scene.cx.now() + Duration::from_secs(seconds));
+        let mut repeated = 0;
+        for nth in 0..4000u32 {
+            scene.hear(&[head.as_octets(), &(nth / 2).to_be_bytes()].concat());
+            let octets = scene.said.frames.iter().map(Vec::len).sum();
+            let credit = Credit { octets, messages: scene.said.frames.len() };
+            for frame in scene.said.frames.drain(..) {
+                let (Addresses { path, .. }, _) = Addresses::decode(&frame).expect("addresses");
+                let calls: Vec<_> = path.iter().collect();
+                assert_eq!(calls, [(call("N0DDD"), true), (call("WIDE2-1"), false)]);
+                repeated += 1;
+            }
+            scene.indicate(FramesIndication::Credit { port: 0, credit });
+        }
+        assert_eq!(repeated, if seconds == 29 { 0 } else { 256 }, "after {seconds} s");
     }
 }
 

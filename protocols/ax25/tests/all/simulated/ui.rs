@@ -1,7 +1,7 @@
 //! UI frames, TEST, and digipeaters.
 
 use stackwright_ax25::header::DigipeaterPath;
-use stackwright_ax25::{Config, LinkVersion, Route};
+use stackwright_ax25::{Config, Digipeating, LinkVersion, Route};
 use stackwright_contract::services::{Credit, DatagramsRequest, Ended};
 use stackwright_contract::{Address, Duration, Either};
 use stackwright_simulator::Hearing;
@@ -92,10 +92,10 @@ fn a_ui_frame_reaches_those_who_listen_for_its_call_and_protocol() {
 }
 
 /// The first and the last do not hear one another; the one in the middle repeats.
-fn relayed(digipeats: bool) -> Air {
-    let path = DigipeaterPath::through(&[call("RELAY")]).expect("one");
+fn relayed(digipeat: Digipeating, via: &str) -> Air {
+    let path = DigipeaterPath::through(&[call(via)]).expect("one");
     let configs = ["A", "RELAY", "B"].map(|own| Config {
-        digipeat: digipeats,
+        digipeat,
         routes: vec![Route { port: 0, path }],
         ..config(own, LinkVersion::Auto)
     });
@@ -106,8 +106,15 @@ fn relayed(digipeats: bool) -> Air {
 
 #[test]
 fn a_digipeater_repeats_a_ui_frame_once() {
-    for (digipeats, frames) in [(false, 0), (true, 1)] {
-        let mut air = relayed(digipeats);
+    let wide = Digipeating::Wide { most: 2 };
+    for (digipeat, via, frames) in [
+        (Digipeating::Off, "RELAY", 0),
+        (Digipeating::Named, "RELAY", 1),
+        (Digipeating::Named, "WIDE1-1", 0),
+        (wide, "RELAY", 1),
+        (wide, "WIDE1-1", 1),
+    ] {
+        let mut air = relayed(digipeat, via);
         listen(&mut air, 2, 1, "B", 0xf0);
         open(&mut air, 0, 1, "B", 0xf0, 1);
         send(&mut air, 0, 1, b"hello");
@@ -120,7 +127,7 @@ fn a_digipeater_repeats_a_ui_frame_once() {
 
 #[test]
 fn a_link_through_a_digipeater() {
-    let mut air = relayed(true);
+    let mut air = relayed(Digipeating::Named, "RELAY");
     let mut one = End::new(0, 1, data(2000, 1));
     let mut other = End::new(2, 1, data(2000, 2));
     other.listen(&mut air, "B");
@@ -154,4 +161,33 @@ fn a_station_that_nobody_is_does_not_answer() {
     let controls = air.stations[0].sent.iter().map(|frame| frame[14]);
     let expected = [vec![0x7f; 3], vec![0x3f; 10]].concat();
     assert_eq!(controls.collect::<Vec<_>>(), expected, "three SABME, then N2 times SABM");
+}
+
+/// Two call signs of one station have a link, of which nothing is transmitted; one does not call
+/// itself.
+#[test]
+fn a_link_within_a_station() {
+    for version in [LinkVersion::V20, LinkVersion::Auto] {
+        let aliases = vec![call("A-7")];
+        let configs = vec![Config { aliases, ..config("A", version) }, config("B", version)];
+        let mut air = Air::new(radio("packet-radio-1200"), configs, 7);
+        let mut one = End::new(0, 1, data(20_000, 1));
+        let mut other = End::new(0, 2, data(20_000, 2));
+        let mut itself = End::new(0, 3, Vec::new());
+        other.listen(&mut air, "A-7");
+        one.open(&mut air, station("A-7"));
+        itself.open(&mut air, station("A"));
+        let done = air.run_until(Duration::from_secs(3600), |air| {
+            for end in [&mut one, &mut other, &mut itself] {
+                end.turn(air);
+            }
+            one.finishes = one.received.len() == 20_000 && other.received.len() == 20_000;
+            one.ended.is_some() && other.ended.is_some()
+        });
+        assert!(done, "{one:?} {other:?}");
+        check(&one, &other);
+        check(&other, &one);
+        assert_eq!(itself.ended, Some(Ended::Unavailable));
+        assert_eq!(air.frames(), 0, "{version:?}: nothing is on the air");
+    }
 }
