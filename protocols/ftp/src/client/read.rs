@@ -56,6 +56,8 @@ impl<M: Message> Client<M> {
                 self.begin_elsewhere_in_the_file(cx, session, out);
             } else {
                 self.give_credit(session, out);
+                // What arrived before it was asked for is here.
+                self.answer_reads(file, out);
             }
         }
     }

@@ -28,6 +28,13 @@ fn a_whole_file_is_kept_whatever_is_said_of_its_size() {
     assert_eq!(fetch(&mut kilobytes).as_deref(), Ok(HELLO));
 }
 
+/// Of a file that is longer than what is accepted unasked: its end does not answer the rest.
+#[test]
+fn what_arrived_before_it_was_asked_for_is_told_at_once() {
+    let content: Vec<u8> = (0..300_000_u32).map(|at| at as u8).collect();
+    assert!(fetch(&mut Odd::new().sends(&content)) == Ok(content));
+}
+
 #[test]
 fn a_size_larger_than_what_came_is_a_reason_to_doubt() {
     assert_eq!(fetch(&mut hello().reply("SIZE", "213 13\r\n")), Err(Failure::Short));
