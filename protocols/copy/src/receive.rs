@@ -165,7 +165,8 @@ impl<M: Message> Copy<M> {
         }
         if copying.source_open && copying.target_open {
             copying.step = Step::Moving;
-            let (job, size, there) = (copying.job, copying.size, copying.there);
+            let (job, size, modified) = (copying.job, copying.size, copying.modified);
+            let there = copying.there;
             if copying.resume.is_some()
                 && copying.version != copying.noted
                 && let (Some(file), Some(version)) = (copying.target, copying.version)
@@ -177,7 +178,7 @@ impl<M: Message> Copy<M> {
             self.read_ahead(cx, copy, out);
             out.indicate(match path {
                 Some(path) => Indication::FileBegan { job, file: copy, path, size, there },
-                None => Indication::Began { job, size, there },
+                None => Indication::Began { job, size, modified, there },
             });
         } else if copying.held {
             let job = copying.job;
@@ -196,6 +197,7 @@ impl<M: Message> Copy<M> {
             return;
         };
         let length = message.len();
+        copying.pace_reads(cx.now());
         copying.between -= wanted - length;
         if length < wanted {
             self.pace.take_back(wanted - length);

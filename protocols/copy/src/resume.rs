@@ -25,7 +25,7 @@ use stackwright_contract::services::{Failure, FilesRequest, Keep, Purpose};
 use stackwright_contract::{Context, Handle, Instant};
 use stackwright_wire::Message;
 
-use crate::state::{FileCopy, Resume, Said, Step, Use};
+use crate::state::{FileCopy, READ_AT_ONCE, READ_LEAST, Resume, Said, Step, Use};
 use crate::{Copy, CopySide, Out};
 
 impl<M: Message> FileCopy<M> {
@@ -37,7 +37,11 @@ impl<M: Message> FileCopy<M> {
         target: String,
         resume: Option<Box<Resume>>,
     ) -> Self {
+        let is_on_disk = resume.as_ref().is_some_and(|resume| resume.checked_first);
+        let at_once = if is_on_disk { READ_LEAST } else { READ_AT_ONCE };
         FileCopy {
+            at_once,
+            answered: None,
             job,
             in_tree: false,
             held: false,
@@ -67,6 +71,22 @@ impl<M: Message> FileCopy<M> {
             step: Step::Opening,
             message: PhantomData,
         }
+    }
+
+    /// Adapts how many octets are read at once to how quickly reads are answered: a quarter of a
+    /// second is quick, a second slow.
+    pub(crate) fn pace_reads(&mut self, now: Instant) {
+        let took = self.answered.replace(now).map(|before| now.since(before));
+        self.at_once = match took {
+            Some(took) if self.resume.as_ref().is_some_and(|resume| resume.checked_first) => {
+                match took.as_millis() {
+                    ..250 => READ_AT_ONCE.min(2 * self.at_once),
+                    1000.. => READ_LEAST.max(self.at_once / 2),
+                    _ => self.at_once,
+                }
+            }
+            _ => self.at_once,
+        };
     }
 
     /// Returns whether the whole target is compared with the source, before it gets its name or
@@ -311,5 +331,37 @@ impl<M: Message> Copy<M> {
         fresh.source_last = copying.source_last;
         let earlier = mem::replace(copying, fresh);
         self.close_both(&earlier, Keep::Nothing, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_are_as_long_as_their_link_is_quick() {
+        let resume = Some(Box::new(Resume::new(true)));
+        let (job, from) = (Handle { index: 0, generation: 0 }, CopySide::Left);
+        let (source, target) = (String::new(), String::new());
+        let mut copy = FileCopy::<stackwright_wire::SingleBuffer>::new(
+            Instant::START,
+            job,
+            from,
+            source,
+            target,
+            resume,
+        );
+        let mut now = Instant::START;
+        let mut after = |milliseconds: u64| {
+            now = now.later(milliseconds * 1_000_000);
+            copy.pace_reads(now);
+            copy.at_once
+        };
+        assert_eq!([3000, 3400, 3400].map(&mut after), [READ_LEAST; 3]);
+        assert_eq!([1, 1, 400, 1, 1, 1].map(&mut after), [8, 16, 16, 32, 64, 64].map(|n| n << 10));
+        assert_eq!(
+            [2000, 2000, 2000, 2000, 2000].map(&mut after),
+            [32, 16, 8, 4, 4].map(|n| n << 10)
+        );
     }
 }

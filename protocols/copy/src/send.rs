@@ -8,7 +8,7 @@ use stackwright_contract::services::{Failure, FilesRequest, Keep, Purpose};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use crate::state::{AHEAD, FileCopy, Job, Step, Use};
+use crate::state::{AHEAD, FileCopy, Job, READ_AT_ONCE, Step, Use};
 use crate::{Copy, CopySide, FileChange, Indication, Out};
 
 impl<M: Message> Copy<M> {
@@ -39,7 +39,7 @@ impl<M: Message> Copy<M> {
         let Some(copying) = self.copies.get_mut(copy) else { return };
         copying.source = Some(file);
         if copying.there > 0 {
-            let at_once = self.pace.at_once();
+            let at_once = self.pace.at_once().min(copying.at_once);
             self.pace.count(cx.now(), at_once);
             Self::read_once(copying, at_once, out);
         }
@@ -64,8 +64,9 @@ impl<M: Message> Copy<M> {
     /// Requests as many octets as may be between the two sides, and as the rate allows.
     pub(crate) fn read_ahead(&mut self, cx: &Context, copy: Handle, out: Out<'_, M>) {
         let Some(copying) = self.copies.get_mut(copy) else { return };
-        let at_once = self.pace.at_once();
-        while copying.end.is_none() && copying.between + at_once <= AHEAD {
+        let ahead = AHEAD / READ_AT_ONCE * copying.at_once;
+        let at_once = self.pace.at_once().min(copying.at_once);
+        while copying.end.is_none() && copying.between + at_once <= ahead {
             if !self.pace.may_read(cx.now()) {
                 if !mem::replace(&mut copying.waits, true) {
                     self.pace.waiting.push_back(copy);

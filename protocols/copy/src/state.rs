@@ -16,6 +16,9 @@ pub(crate) const AHEAD: usize = 1 << 20;
 /// How many octets are read at once: as many as a processor's cache holds from one side to the
 /// other.
 pub(crate) const READ_AT_ONCE: usize = 64 << 10;
+/// As many on a slow link, where the target is on a disk, so that its part is never far behind what
+/// has arrived.
+pub(crate) const READ_LEAST: usize = 4 << 10;
 
 /// What a handle given below stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,6 +86,10 @@ pub(crate) struct FileCopy<M> {
     pub(crate) began: Instant,
     /// Where the next read begins.
     pub(crate) next: u64,
+    /// How many octets are read at once.
+    pub(crate) at_once: usize,
+    /// When a read was answered last.
+    pub(crate) answered: Option<Instant>,
     /// The lengths of the reads that were requested, in order.
     pub(crate) asked: VecDeque<usize>,
     /// Octets that were read or requested, and are not written.

@@ -176,6 +176,8 @@ pub enum Indication {
         job: Handle,
         /// The source's size in octets, where it is known.
         size: Option<u64>,
+        /// When the source was modified, in seconds since 1970-01-01 00:00 UTC, where it is known.
+        modified: Option<u64>,
         /// How many octets of it are there already.
         there: u64,
     },
