@@ -114,7 +114,7 @@ pub use channel::{
 pub use chunks::Chunks;
 pub use clock::DriftingClock;
 pub use datagrams::{CheckedDatagrams, SimulatedDatagrams};
-pub use disk::{DiskFaults, SimulatedDisk, Tree};
+pub use disk::{DiskFaults, SimulatedDisk, Tree, Unsynced};
 pub use drops::Drops;
 pub use hosts::SimulatedHosts;
 pub use lanes::Lanes;

@@ -14,10 +14,24 @@ pub struct DiskFaults {
     pub full_after: Option<u64>,
     /// The n-th operation, counted from 1 and over all files, fails with `Broken`.
     pub breaks_at: Option<u64>,
+    /// Before the n-th operation, counted in the same way, the power is lost: that one and all
+    /// after it fail with `Broken`, until the disk is [restarted](crate::Tree::restart).
+    pub power_lost_at: Option<u64>,
     /// How many names each answer about a folder leaves out, as it says.
     pub leaves_out: u64,
     /// Whether it knows no digests.
     pub no_digests: bool,
+}
+
+/// What a loss of power leaves of the octets that were written and not synced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unsynced {
+    /// All of them.
+    Kept,
+    /// Their number: the file is as long as it was.
+    Zeros,
+    /// Nothing.
+    Gone,
 }
 
 impl Default for DiskFaults {
@@ -28,6 +42,7 @@ impl Default for DiskFaults {
             jitter: Duration::from_millis(1),
             full_after: None,
             breaks_at: None,
+            power_lost_at: None,
             leaves_out: 0,
             no_digests: false,
         }

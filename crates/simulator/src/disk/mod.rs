@@ -31,7 +31,7 @@ use stackwright_wire::Message;
 
 use crate::ledger::Ledger;
 use crate::segments::octets_of;
-pub use faults::DiskFaults;
+pub use faults::{DiskFaults, Unsynced};
 use tree::Inode;
 pub use tree::Tree;
 

@@ -20,10 +20,12 @@ impl Tree {
     /// Counts an operation.
     ///
     /// # Errors
-    /// If it is the one that is to fail.
+    /// If it is the one that is to fail, or there is no power.
     pub(super) fn operate(&mut self) -> Result<(), Failure> {
         self.operations += 1;
-        if self.faults.breaks_at == Some(self.operations) { Err(Failure::Broken) } else { Ok(()) }
+        let has_power = self.faults.power_lost_at.is_none_or(|at| self.operations < at);
+        let breaks = self.faults.breaks_at == Some(self.operations);
+        if breaks || !has_power { Err(Failure::Broken) } else { Ok(()) }
     }
 
     /// Counts octets that are written.
@@ -128,7 +130,7 @@ impl Tree {
     }
 
     /// Returns the octets of a file, or of its part.
-    fn inode(&self, path: &str, part: bool) -> Result<Inode, Failure> {
+    pub(super) fn inode(&self, path: &str, part: bool) -> Result<Inode, Failure> {
         if part {
             self.parts.get(&self.place(path)?).map(Rc::clone).ok_or(Failure::NotFound)
         } else {

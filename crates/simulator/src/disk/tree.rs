@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use stackwright_contract::services::{Failure, FileVersion};
 
-use super::DiskFaults;
+use super::{DiskFaults, Unsynced};
 
 /// The content of a file, whatever its name is by now: an open file keeps it.
 pub(super) type Inode = Rc<RefCell<Stored>>;
@@ -14,6 +14,8 @@ pub(super) type Inode = Rc<RefCell<Stored>>;
 #[derive(Debug)]
 pub(super) struct Stored {
     pub(super) octets: Vec<u8>,
+    /// How many of them survive a loss of power.
+    pub(super) synced: usize,
     pub(super) attributes: Attributes,
     /// The disk has lost it: it cannot be read, even where it is open.
     pub(super) vanished: bool,
@@ -89,6 +91,7 @@ impl Tree {
         let path = settle(path).expect("a path below the root");
         self.folders_above(&path);
         let inode = self.new_inode(octets.into());
+        sync(&inode);
         self.nodes.insert(path, Node::File(inode));
     }
 
@@ -121,7 +124,64 @@ impl Tree {
         let path = settle(path).expect("a path below the root");
         self.folders_above(&path);
         let inode = self.new_inode(octets.into());
+        sync(&inode);
         self.parts.insert(path, inode);
+    }
+
+    /// Writes what the cache holds of a file, or of its part, to the disk, as fdatasync(2) does.
+    ///
+    /// # Errors
+    /// [`Failure::NotFound`], or that of a fault.
+    pub fn sync(&mut self, path: &str, part: bool) -> Result<(), Failure> {
+        self.operate()?;
+        self.inode(&settle(path)?, part).map(|inode| sync(&inode))
+    }
+
+    /// Shortens the part of a file to `octets` octets.
+    ///
+    /// # Errors
+    /// [`Failure::NotFound`], or that of a fault.
+    pub fn cut_part(&mut self, path: &str, octets: usize) -> Result<(), Failure> {
+        self.operate()?;
+        let inode = self.inode(&settle(path)?, true)?;
+        let mut part = inode.borrow_mut();
+        part.octets.truncate(octets);
+        part.synced = part.synced.min(octets);
+        Ok(())
+    }
+
+    /// Replaces a file as careful programs do, in three operations: another name is written, then
+    /// synced, then renamed.
+    ///
+    /// # Errors
+    /// That of a fault.
+    pub fn replace(&mut self, path: &str, octets: &[u8]) -> Result<(), Failure> {
+        self.operate()?;
+        self.write(octets.len())?;
+        let inode = self.new_inode(octets.into());
+        self.operate()?;
+        sync(&inode);
+        self.operate()?;
+        self.nodes.insert(settle(path)?, Node::File(inode));
+        Ok(())
+    }
+
+    /// Brings the disk back after a [loss of power](DiskFaults::power_lost_at).
+    pub fn restart(&mut self, unsynced: Unsynced) {
+        self.faults.power_lost_at = None;
+        let files = self.nodes.values().filter_map(|node| match node {
+            Node::File(inode) => Some(inode),
+            Node::Folder(_) | Node::Link(_) => None,
+        });
+        for inode in files.chain(self.parts.values()) {
+            let Stored { octets, synced, .. } = &mut *inode.borrow_mut();
+            match unsynced {
+                Unsynced::Kept => {}
+                Unsynced::Zeros => octets[*synced..].fill(0),
+                Unsynced::Gone => octets.truncate(*synced),
+            }
+            *synced = octets.len();
+        }
     }
 
     /// Returns the octets of the part of a file that can be resumed.
@@ -183,7 +243,10 @@ impl Tree {
     /// # Panics
     /// If there is no such file.
     pub fn shrink(&mut self, path: &str, octets: usize) {
-        self.must_be_there(path).borrow_mut().octets.truncate(octets);
+        let inode = self.must_be_there(path);
+        let mut stored = inode.borrow_mut();
+        stored.octets.truncate(octets);
+        stored.synced = stored.synced.min(octets);
     }
 
     /// Removes a file, also where it is open: reading it fails with `Broken`.
@@ -227,7 +290,13 @@ impl Tree {
     /// Makes a file that has no name yet.
     pub(super) fn new_inode(&mut self, octets: Vec<u8>) -> Inode {
         let attributes = self.new_attributes(FILE_MODE);
-        Rc::new(RefCell::new(Stored { octets, attributes, vanished: false, noted: None }))
+        Rc::new(RefCell::new(Stored {
+            octets,
+            synced: 0,
+            attributes,
+            vanished: false,
+            noted: None,
+        }))
     }
 
     pub(super) fn new_folder(&mut self) -> Node {
@@ -244,6 +313,12 @@ impl Tree {
             .and_then(|path| self.file(&path))
             .unwrap_or_else(|failure| panic!("{path}: {failure}"))
     }
+}
+
+/// Notes that what a file holds now survives a loss of power.
+fn sync(inode: &Inode) {
+    let mut stored = inode.borrow_mut();
+    stored.synced = stored.octets.len();
 }
 
 /// Returns the path in its plain form.
