@@ -1,10 +1,14 @@
 //! The command line: the commands there are. What each takes is said where it is done.
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::bookmark::Bookmark;
 use crate::channel;
 use crate::client::arguments::{Cat, Get, Ls, Mirror, Mkdir, Mv, Put, Rm, Shell};
+use crate::client::journal::{Forget, Resume, Transfers};
 use crate::connect::Connect;
 use crate::demo::Demo;
 use crate::dissect::Dissect;
@@ -31,9 +35,9 @@ Exit codes:
   4    refused: the password, the certificate, or the permission
   5    damaged: the received octets are not those that were sent
   6    timed out
-  7    the connection was lost
+  7    interrupted (Ctrl-C, lost connection, time-out); `stackwright resume` goes on
   8    not decided: a property of `spec check` has too many cases
-  130  interrupted; the received part is kept, hidden, and the same command resumes there
+  130  interrupted, and nothing to go on with
 Of several files, the highest code counts.
 
 Examples:
@@ -71,6 +75,12 @@ pub(crate) enum Command {
     Cat(Cat),
     /// Synchronise a folder with another, from a server or to it.
     Mirror(Mirror),
+    /// List the transfers that were interrupted, or may be: what is there, and what happens next.
+    Transfers(Transfers),
+    /// Go on with transfers that were interrupted, where they ended.
+    Resume(Resume),
+    /// Give up transfers that were interrupted, and remove what they have left on this machine.
+    Forget(Forget),
     /// Remove files and folders on a server.
     Rm(Rm),
     /// Make folders on a server.
@@ -121,4 +131,50 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Write manual pages into a folder, one for each command.
     Manual(Manual),
+}
+
+/// How the output looks, which is not for the next time.
+const OUTPUT: [&str; 3] = ["json", "quiet", "verbose"];
+
+impl Arguments {
+    /// Reads a command line. A copy remembers its options as they are given.
+    ///
+    /// # Errors
+    /// What is wrong, or what the line asks to be shown.
+    pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut command = Arguments::command();
+        let given = command.try_get_matches_from_mut(words)?;
+        let mut arguments =
+            Arguments::from_arg_matches(&given).map_err(|error| error.format(&mut command))?;
+        let connection = match &mut arguments.command {
+            Command::Get(get) => &mut get.connection,
+            Command::Put(put) => &mut put.connection,
+            Command::Mirror(mirror) => &mut mirror.connection,
+            _ => return Ok(arguments),
+        };
+        connection.options = given.subcommand().and_then(|(name, given)| {
+            command.find_subcommand(name).and_then(|command| options(command, given))
+        });
+        Ok(arguments)
+    }
+}
+
+/// Returns the options of a command that were given; `None` where one cannot be written as text.
+fn options(command: &clap::Command, given: &ArgMatches) -> Option<Vec<String>> {
+    let mut options = Vec::new();
+    for argument in command.get_arguments() {
+        let id = argument.get_id().as_str();
+        let Some(long) = argument.get_long().filter(|_| !OUTPUT.contains(&id)) else { continue };
+        if given.value_source(id) != Some(ValueSource::CommandLine) {
+            continue;
+        }
+        if !argument.get_action().takes_values() {
+            options.push(format!("--{long}"));
+            continue;
+        }
+        for value in given.get_raw(id)? {
+            options.push(format!("--{long}={}", value.to_str()?));
+        }
+    }
+    Some(options)
 }

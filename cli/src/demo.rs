@@ -220,6 +220,7 @@ impl There {
                 call: None,
                 timeout: None,
                 retries: None,
+                options: None,
                 json: false,
                 verbose: false,
             },

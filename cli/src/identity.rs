@@ -1,15 +1,15 @@
 //! The identity of a server: its certificate and key, given or made on the first run and kept.
 
-use std::env;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use stackwright::tls::ServerIdentity;
 
 use crate::problem::Problem;
+use crate::state_folder::state_folder;
 
 /// Reads the identity from the files that the command line names; else the one that was made
 /// before, or a new one, for these addresses.
@@ -20,7 +20,7 @@ pub(crate) fn server(
     if let Some((certificate, key)) = files {
         return read(certificate, key);
     }
-    let folder = folder().ok_or(Problem::NoHome)?;
+    let folder = state_folder().ok_or(Problem::NoHome)?;
     let (certificate, key) = (folder.join("certificate.pem"), folder.join("key.pem"));
     if !certificate.exists() {
         make(&folder, &certificate, &key, addresses)
@@ -34,13 +34,6 @@ fn read(certificate: &Path, key: &Path) -> Result<ServerIdentity, Problem> {
         |path: &Path| fs::read(path).map_err(|why| Problem::Path { path: path.to_owned(), why });
     ServerIdentity::from_pem(&of(certificate)?, &of(key)?)
         .map_err(|why| Problem::Identity { path: certificate.to_owned(), why })
-}
-
-/// Where it is kept: `$XDG_STATE_HOME/stackwright`, else below `~/.local/state`.
-fn folder() -> Option<PathBuf> {
-    let state = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = state.or_else(|| env::home_dir().map(|home| home.join(".local/state")))?;
-    Some(state.join("stackwright"))
 }
 
 /// Makes a key and a certificate that it signs itself. The key is written first: a certificate that

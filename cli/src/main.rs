@@ -37,6 +37,7 @@ mod identity;
 mod inet;
 mod interrupts;
 mod jis;
+mod kept;
 mod line;
 mod monitor;
 mod netrc;
@@ -61,18 +62,22 @@ mod spec;
 mod specification;
 mod stacks;
 mod start;
+mod state_folder;
 mod station;
 mod tnc;
 mod trust;
 
-use clap::{CommandFactory, Parser};
+use std::ffi::OsString;
+
+use clap::CommandFactory;
 
 use arguments::{Arguments, Command};
 use bookmark::Bookmark;
+use problem::Problem;
 
 /// Does what the command line says; gives the exit code.
 fn run() -> u8 {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
     let (json, done) = match &arguments.command {
         Command::Demo(demo) => (false, demo::run(demo)),
         Command::Serve(serve) => (serve.json, serve::run(serve)),
@@ -80,6 +85,9 @@ fn run() -> u8 {
         Command::Put(put) => (put.connection.json, client::put::run(put)),
         Command::Cat(cat) => (cat.connection.json, client::get::cat(cat)),
         Command::Mirror(mirror) => (mirror.connection.json, client::mirror::run(mirror)),
+        Command::Transfers(transfers) => (transfers.json, client::journal::transfers(transfers)),
+        Command::Resume(resume) => (resume.json, client::journal::resume(resume, &again)),
+        Command::Forget(forget) => (false, client::journal::forget(forget)),
         Command::Rm(rm) => (rm.connection.json, client::manage::rm(rm)),
         Command::Mkdir(mkdir) => (mkdir.connection.json, client::manage::mkdir(mkdir)),
         Command::Mv(mv) => (mv.connection.json, client::manage::mv(mv)),
@@ -115,6 +123,16 @@ fn run() -> u8 {
             problem.exit_code()
         }
     }
+}
+
+/// Does what the command line of a copy says; `None` where it is none.
+fn again(words: Vec<OsString>) -> Option<Result<(), Problem>> {
+    Some(match Arguments::read(words).ok()?.command {
+        Command::Get(get) => client::get::run(&get),
+        Command::Put(put) => client::put::run(&put),
+        Command::Mirror(mirror) => client::mirror::run(&mirror),
+        _ => return None,
+    })
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu", not(test))))]

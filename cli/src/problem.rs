@@ -12,6 +12,7 @@ use stackwright::tailored::ServiceRefusal;
 use stackwright::tls::BadIdentity;
 
 use crate::flawed::{Flawed, Place};
+use crate::kept::Kept;
 use crate::packets::Unreadable;
 use crate::report::say;
 
@@ -119,6 +120,15 @@ pub(crate) enum Problem {
     Replay { path: PathBuf, why: String },
     #[error("interrupted")]
     Interrupted,
+    /// Something failed that can go on later.
+    #[error("{problem}")]
+    Paused { problem: Box<Problem>, kept: Vec<Kept> },
+    #[error("the transfer could not be resumed after a loss of power: no journal is kept: {why}")]
+    NoJournal { why: io::Error },
+    #[error("there is no interrupted transfer `{id}`")]
+    NoTransfer { id: String },
+    #[error("the transfer `{id}` {why}")]
+    BadTransfer { id: String, why: &'static str },
     /// What failed was told when it failed.
     #[error("not everything was done")]
     Told { code: u8 },
@@ -264,6 +274,7 @@ impl Problem {
             | Problem::NoPassword { .. }
             | Problem::OpenNetrc { .. }
             | Problem::NoBookmark { .. }
+            | Problem::NoTransfer { .. }
             | Problem::BookmarkName { .. }
             | Problem::WritableByEverybody { .. }
             | Problem::Protocol { .. }
@@ -276,6 +287,7 @@ impl Problem {
             Problem::Altered => 5,
             Problem::Undecided { .. } => 8,
             Problem::Interrupted => 130,
+            Problem::Paused { .. } => 7,
             Problem::Told { code } => *code,
             _ => 1,
         }
@@ -287,6 +299,24 @@ impl Problem {
             Problem::Transfer { place, said, .. } => Problem::Transfer { place, failure, said },
             problem => problem,
         }
+    }
+
+    /// Whether a person, or the system, wanted the program to end.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        match self {
+            Problem::Paused { problem, .. } => problem.is_interrupted(),
+            problem => matches!(problem, Problem::Interrupted),
+        }
+    }
+
+    /// Whether the same may succeed another time, where something of it is done already.
+    pub(crate) fn may_pass(&self) -> bool {
+        use Failure::{Expired, GivenUp, Lost, Unreachable};
+        matches!(
+            self,
+            Problem::Interrupted
+                | Problem::Transfer { failure: Lost | Expired | GivenUp | Unreachable, .. }
+        )
     }
 
     pub(crate) fn is_not_found(&self) -> bool {
@@ -317,6 +347,7 @@ impl Problem {
             Problem::Transfer { failure: Failure::Untrusted { why, certificate }, .. } => {
                 Some(about_certificate(*why, *certificate))
             }
+            Problem::Paused { kept, .. } => Some(Kept::next(kept).into()),
             problem => problem.usual_advice().map(Cow::Borrowed),
         }
     }
@@ -373,6 +404,8 @@ impl Problem {
                 "install the package ca-certificates, or trust the server's certificate alone with --pin SHA256"
             }
             Problem::OpenNetrc { .. } => "keep it to yourself: chmod 600",
+            Problem::NoTransfer { .. } => "`stackwright transfers` lists those there are",
+            Problem::BadTransfer { .. } => "`stackwright forget` removes it",
             Problem::NoBookmark { .. } => {
                 "`stackwright bookmark list` shows the names; an address begins with ftp://"
             }
@@ -475,6 +508,9 @@ impl Problem {
         }
         if let Problem::Transfer { failure: Failure::Untrusted { certificate, .. }, .. } = self {
             told["fingerprint"] = certificate.map(|certificate| certificate.to_string()).into();
+        }
+        if let Problem::Paused { kept, .. } = self {
+            told["resume"] = kept.iter().map(|kept| kept.id.as_str()).collect();
         }
         told
     }

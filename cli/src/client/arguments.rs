@@ -251,4 +251,7 @@ pub(crate) struct Connection {
     /// Print the FTP dialogue on standard error, without passwords.
     #[arg(long, short)]
     pub(crate) verbose: bool,
+    /// The options of this command, to give them again when what it copies goes on later.
+    #[arg(skip)]
+    pub(crate) options: Option<Vec<String>>,
 }

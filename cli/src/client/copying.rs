@@ -1,7 +1,7 @@
 //! Copies under way: which file on the server is which on this machine, for the report.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
 
 use stackwright::contract::Handle;
@@ -11,11 +11,13 @@ use stackwright::copy::{Comparison, CopySide, Indication, Request, TreeOptions, 
 use super::arguments::Selection;
 use super::engine::Told;
 use super::job::{Done, Job, Watch, name};
+use super::journal::Running;
 use super::left::AirTime;
 use super::report::Report;
 use super::session::Session;
 use super::{DISK, SERVER, names};
 use crate::graphs::Local;
+use crate::printable::Printable;
 use crate::problem::Problem;
 use crate::remote::Remote;
 
@@ -44,6 +46,20 @@ impl Ends {
     fn pattern(&self, side: CopySide, path: &str) -> String {
         let (folder, pattern) = names::split(path);
         format!("{}{pattern}", self.shown(side, folder))
+    }
+
+    /// A path of one side as a command names it, wherever it is given; `None` for what is open.
+    pub(crate) fn given(&self, side: CopySide, path: &str) -> Option<String> {
+        let folder = match (side, &self.near) {
+            (SERVER, _) if names::is_pattern(path) => {
+                return Some(names::pattern(&self.remote, path));
+            }
+            (SERVER, _) => return Some(names::url(&self.remote, path)),
+            (DISK, Near::In(folder)) => folder,
+            (DISK, Near::Open(_)) => return None,
+        };
+        let whole: PathBuf = absolute(folder.join(path)).ok()?.components().collect();
+        whole.into_os_string().into_string().ok()
     }
 
     /// What a path of one side is called.
@@ -200,10 +216,13 @@ fn run(
         copies,
         jobs: &jobs,
         report,
+        journals: Running::new(session.options(), ends, copies),
         keys: BTreeMap::new(),
         suspects: suspects.then(Vec::new),
     };
-    session.all(&jobs, at_once, &mut heard)?;
+    session
+        .all(&jobs, at_once, &mut heard)
+        .map_err(|problem| heard.journals.all_failed(problem))?;
     Ok(heard.suspects.unwrap_or_default())
 }
 
@@ -224,6 +243,7 @@ struct Heard<'a> {
     copies: &'a [Copy],
     jobs: &'a [Job],
     report: &'a mut Report,
+    journals: Running,
     /// The keys of what is under way: files of trees have names of their own.
     keys: BTreeMap<(usize, Option<Handle>), u64>,
     suspects: Option<Vec<(usize, Problem)>>,
@@ -232,6 +252,14 @@ struct Heard<'a> {
 impl Heard<'_> {
     fn key(&mut self, job: usize, file: Option<Handle>) -> u64 {
         *self.keys.entry((job, file)).or_insert_with(|| self.report.key())
+    }
+
+    /// Where a journal cannot be kept, the transfer goes on without it.
+    fn kept<R: Default>(&mut self, done: Result<R, Problem>) -> R {
+        done.unwrap_or_else(|problem| {
+            self.report.note(&problem.to_string());
+            R::default()
+        })
     }
 
     /// The address of a job's file, and what the file is called once it is there.
@@ -256,13 +284,24 @@ impl Watch for Heard<'_> {
     fn told(&mut self, job: usize, told: &Told) {
         let from = self.copies[job].from;
         match &told.indication {
-            &Indication::Began { size, there, .. } => {
+            &Indication::Began { size, modified, there, .. } => {
                 let key = self.key(job, None);
-                self.report.began(key, self.names(job), size, there);
+                let names = self.names(job);
+                let why = self.journals.began(job, (size, modified, there));
+                if let Some(why) = self.kept(why) {
+                    self.report.note(&format!("{}: starts over: {why}", Printable(&names.0)));
+                }
+                self.report.began(key, names, size, there);
             }
             &Indication::Moved { octets, .. } => {
                 let key = self.key(job, None);
                 self.report.moved(key, octets);
+                let moved = self.journals.moved(job, octets);
+                self.kept(moved);
+            }
+            Indication::Entered { .. } => {
+                let entered = self.journals.moved_in(job, 0);
+                self.kept(entered);
             }
             &Indication::FileBegan { file, ref path, size, there, .. } => {
                 let key = self.report.key();
@@ -278,6 +317,8 @@ impl Watch for Heard<'_> {
                 self.keys.remove(&(job, Some(file)));
                 let names = self.names_in(job, path);
                 self.report.copied(key, names, octets, moved, None);
+                let moved = self.journals.moved_in(job, octets);
+                self.kept(moved);
             }
             &Indication::Skipped { ref path, why, .. } => {
                 self.report.skipped(&self.ends.shown(from, path), why);
@@ -306,6 +347,14 @@ impl Watch for Heard<'_> {
 
     fn ended(&mut self, job: usize, outcome: Result<Done, Problem>) {
         let key = self.key(job, None);
+        let outcome = match outcome {
+            Ok(done) => {
+                let ended = self.journals.done(job);
+                self.kept(ended);
+                Ok(done)
+            }
+            Err(problem) => Err(self.journals.failed(job, problem)),
+        };
         match outcome {
             Ok(Done::Copied { octets, moved, took }) => {
                 let names = self.names(job);
@@ -346,5 +395,7 @@ impl Watch for Heard<'_> {
             self.report.forget(key);
         }
         self.report.again(problem, pause, tries, most);
+        let paused = self.journals.again(job, problem, pause);
+        self.kept(paused);
     }
 }

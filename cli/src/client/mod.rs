@@ -10,6 +10,7 @@
 //! | `expand.rs` | patterns of names on a server |
 //! | `copying.rs`, `report.rs`, `bars.rs` | copies under way; what is seen of them |
 //! | `left.rs` | how long a file by radio still takes |
+//! | `journal/` | transfers that are interrupted: what is known of them |
 //! | `job.rs`, `work.rs`, `session.rs` | what a session is asked to do; which of it is open |
 //! | `route.rs`, `open.rs`, `engine.rs` | how a server is reached, and by which stack |
 //! | `dialogue.rs` | what is said meanwhile |
@@ -22,6 +23,7 @@ mod engine;
 pub(crate) mod expand;
 pub(crate) mod get;
 mod job;
+pub(crate) mod journal;
 mod left;
 pub(crate) mod listing;
 pub(crate) mod ls;

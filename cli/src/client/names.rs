@@ -14,6 +14,15 @@ const PATTERN: [char; 3] = ['*', '?', '['];
 
 /// Returns the address of a path on the same server as `remote`.
 pub(crate) fn url(remote: &Remote, path: &str) -> String {
+    address(remote, path, &PATTERN)
+}
+
+/// Returns the address of what matches a pattern there.
+pub(crate) fn pattern(remote: &Remote, path: &str) -> String {
+    address(remote, path, &[])
+}
+
+fn address(remote: &Remote, path: &str, escaped: &[char]) -> String {
     let mut url = format!("{}://", remote.below.scheme());
     if let Some(user) = &remote.user {
         escape(&mut url, user, &[':', '@', '/']);
@@ -26,7 +35,7 @@ pub(crate) fn url(remote: &Remote, path: &str) -> String {
     if !path.starts_with('/') {
         url.push('/');
     }
-    escape(&mut url, path, &PATTERN);
+    escape(&mut url, path, escaped);
     if let Some(air) = remote.air.as_ref().filter(|air| !air.settings.is_empty()) {
         let _ = write!(url, "?{}", air.settings);
     }

@@ -280,6 +280,15 @@ impl Report {
         }
     }
 
+    /// Something that a person wants to know, and that is no failure.
+    pub(crate) fn note(&self, text: &str) {
+        if self.json {
+            say!("{}", json!({ "event": "note", "text": text }));
+        } else {
+            self.complain(text);
+        }
+    }
+
     fn line(&self, text: &str) {
         if self.quiet || self.manner.output_is_taken {
             return;

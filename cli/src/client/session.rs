@@ -70,6 +70,11 @@ impl<'a> Session<'a> {
         Session { route: Rc::clone(&self.route), local, limits, engine: None, ..*self }
     }
 
+    /// The options of the command that copies, as they were given; `None` of other commands.
+    pub(crate) fn options(&self) -> Option<&[String]> {
+        self.route.connection.options.as_deref()
+    }
+
     /// Sets how many connections there are at most, from the next time on that it connects.
     pub(crate) fn set_most(&mut self, sessions: u16) {
         // By radio, a second connection takes its share from the first.

@@ -1,6 +1,5 @@
 //! The line editor of a terminal: history and completion.
 
-use std::env;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -16,6 +15,7 @@ use rustyline::{CompletionType, Config};
 use super::complete::Completion;
 use super::input::Teller;
 use crate::address;
+use crate::state_folder::state_folder;
 
 /// How many lines are remembered.
 const HISTORY_MOST: usize = 1000;
@@ -63,9 +63,7 @@ impl Editor {
 
 /// `$XDG_STATE_HOME/stackwright/history`, else below `~/.local/state`.
 fn file() -> Option<PathBuf> {
-    let state = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = state.or_else(|| env::home_dir().map(|home| home.join(".local/state")))?;
-    Some(state.join("stackwright").join("history"))
+    Some(state_folder()?.join("history"))
 }
 
 /// Makes a file that nobody else can read.

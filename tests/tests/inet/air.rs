@@ -1,14 +1,15 @@
 //! Files over the air: the program's `get` and `put` with addresses by radio, and the folder that a
 //! station serves, at the TNCs of a simulated channel that is twenty times as fast as one.
 
-use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{env, fs, thread};
 
 use stackwright::channel::{ChannelDescription, RadioChannel};
 use stackwright_programs::content::octets;
-use stackwright_programs::processes::{Outcome, Running, run, stackwright};
+use stackwright_programs::processes::{Outcome, PATIENCE, Running, eventually, run, stackwright};
 use stackwright_programs::scratch::Scratch;
 
 const SPEED: u32 = 20;
@@ -20,7 +21,9 @@ struct Air {
     rate: u32,
     served: Scratch,
     fetched: Scratch,
-    _stations: Vec<Running>,
+    /// Where the client's journals are.
+    state: Scratch,
+    stations: Vec<Running>,
 }
 
 impl Air {
@@ -46,30 +49,45 @@ impl Air {
         let channel = RadioChannel::start(&channel).expect("it listens");
         let (served, fetched) = (Scratch::new(), Scratch::new());
         let tnc = |nth| channel.tnc(nth).expect("a TNC");
-        let offers =
-            format!("[serve]\nftp = {{ root = {:?}, writable = true }}\n{more}", served.path());
-        let mut stations = vec![station("N0BBB", tnc(1), rate, &offers)];
+        let mut stations = vec![station("N0BBB", tnc(1), rate, &offers(&served, more))];
         if relay {
             stations.push(station("R1LAY", tnc(2), rate, "[ax25]\ndigipeat = true\n"));
         }
-        Air { rate, channel, served, fetched, _stations: stations }
+        Air { rate, channel, served, fetched, state: Scratch::new(), stations }
+    }
+
+    /// Kills the station that serves the folder, and starts it again.
+    fn restart(&mut self) {
+        self.stations[0].kill();
+        let tnc = self.channel.tnc(1).expect("a TNC");
+        self.stations[0] = station("N0BBB", tnc, self.rate, &offers(&self.served, ""));
     }
 
     /// Runs a command of a client at the first TNC.
     fn run(&self, command: &str, words: &[&str], more: &str) -> Outcome {
+        run(&mut self.command(command, words, more))
+    }
+
+    fn command(&self, command: &str, words: &[&str], more: &str) -> Command {
         let tnc = self.channel.tnc(0).expect("a TNC");
         let url = |path: &str| {
             format!("ftp+xstp+ax25://N0BBB@{tnc}{path}?rate={}{more}", self.rate * SPEED)
         };
-        let mut program = Command::new(stackwright());
-        program.arg(command).args(["--call", "N0AAA"]);
+        let mut program = self.own(&[command, "--call", "N0AAA"]);
         for word in words {
             match word.strip_prefix("air:") {
                 Some(path) => program.arg(url(path)),
                 None => program.arg(word),
             };
         }
-        run(&mut program)
+        program
+    }
+
+    /// A command that needs no address.
+    fn own(&self, words: &[&str]) -> Command {
+        let mut program = Command::new(stackwright());
+        program.env("XDG_STATE_HOME", self.state.path()).args(words);
+        program
     }
 
     /// Moves a file each way.
@@ -85,6 +103,11 @@ impl Air {
         let stored = fs::read(self.served.join("here")).expect("it is there");
         assert!(stored == here, "the same octets");
     }
+}
+
+/// What the station file says of a folder that is served.
+fn offers(served: &Scratch, more: &str) -> String {
+    format!("[serve]\nftp = {{ root = {:?}, writable = true }}\n{more}", served.path())
 }
 
 /// Starts a station, and waits until it runs.
@@ -163,4 +186,64 @@ fn a_tnc_that_is_not_there_is_told() {
     let outcome = run(&mut get).failed();
     let said = String::from_utf8_lossy(&outcome.complaints).into_owned();
     assert!(said.contains("no TNC at tcp://127.0.0.1:9"), "{said}");
+}
+
+/// Of the file that is fetched while programs are killed: it takes a few seconds.
+const LENGTH: usize = 100_000;
+/// How many octets may be sent twice for a kill: the distance of a journal, and a window.
+const TWICE: u64 = (64 << 10) + (8 << 10);
+
+/// Kills a side of a fetch at seeded moments, as many as `STACKWRIGHT_KILLS` says, or three;
+/// `resume` goes on where it ended.
+fn kill(kills_station: bool) {
+    let mut air = Air::new(9600, 0.0, false);
+    let content = octets(5, LENGTH);
+    fs::write(air.served.join("f"), &content).expect("a folder of ours");
+    let copy = air.fetched.join("f");
+    let words = ["-q", "air:/f", copy.to_str().expect("text")];
+    let kills =
+        env::var("STACKWRIGHT_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(3);
+    let mut random = fastrand::Rng::with_seed(kills);
+    for nth in 0..kills {
+        let mut client =
+            air.command("get", &[&words[..], &["--retries", "0", "--timeout", "5"]].concat(), "");
+        let mut client = Running::start(client.stdin(Stdio::null()).stderr(Stdio::null()));
+        thread::sleep(Duration::from_millis((nth * 6000 + random.u64(..6000)) / kills));
+        if kills_station {
+            air.restart();
+            assert!(eventually(PATIENCE, || client.ended().is_some()), "the client is stuck");
+        } else {
+            client.kill();
+        }
+        let parts = air.fetched.names().into_iter().filter(|name| name.ends_with(".part"));
+        let length =
+            |name: String| fs::metadata(air.fetched.join(&name)).map_or(0, |found| found.len());
+        let part = parts.map(length).max().unwrap_or(0);
+        let has_journal = !run(&mut air.own(&["transfers", "--json"])).text().is_empty();
+        let told = match has_journal {
+            true => run(&mut air.own(&["resume", "--json"])),
+            false => air.run("get", &[&["--json"], &words[1..]].concat(), ""),
+        };
+        let there = resumed_at(&told.succeeded().text());
+        assert!(part.saturating_sub(there) <= TWICE, "{nth}: {part} were there, {there} known");
+        assert!(fs::read(&copy).expect("the file") == content, "{nth}: the same octets");
+        assert_eq!(air.fetched.names(), ["f"], "nothing else is left");
+        fs::remove_file(&copy).expect("a folder of ours");
+    }
+}
+
+/// The octet at which a transfer that printed this went on.
+fn resumed_at(text: &str) -> u64 {
+    let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+    lines.filter_map(|line: serde_json::Value| line.get("resumed_at")?.as_u64()).next().unwrap_or(0)
+}
+
+#[test]
+fn a_fetch_whose_client_is_killed_goes_on() {
+    kill(false);
+}
+
+#[test]
+fn a_fetch_whose_station_is_killed_goes_on() {
+    kill(true);
 }

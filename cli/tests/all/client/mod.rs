@@ -2,6 +2,7 @@
 
 mod copies;
 mod folders;
+mod interrupted;
 mod shell;
 mod terminal;
 

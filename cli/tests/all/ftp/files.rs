@@ -70,5 +70,7 @@ fn a_closed_terminal_leaves_no_partial_file() {
     let status = Command::new("kill").args(["-HUP", &running.number().to_string()]).status();
     assert!(status.expect("kill is there").success());
     assert!(eventually(std::time::Duration::from_secs(20), || running.ended().is_some()));
-    assert_eq!(running.ended().and_then(|status| status.code()), Some(130));
+    // Whether something had arrived by then, and waits to be resumed.
+    let code = running.ended().and_then(|status| status.code());
+    assert!(matches!(code, Some(7 | 130)), "{code:?}");
 }

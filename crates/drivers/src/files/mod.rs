@@ -40,6 +40,7 @@ mod worker;
 
 pub use disk::{Disk, READ_MOST};
 pub use options::{DiskOptions, NAMES_MOST};
+pub use part::{open_part, part_path};
 pub use root::Root;
 
 /// Its name in refusals and notes.

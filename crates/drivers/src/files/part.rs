@@ -5,16 +5,19 @@
 //! program frees it.
 
 use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
 use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Mode, OFlags, XattrFlags, fgetxattr, flock, fremovexattr,
-    fsetxattr, fstat, openat, unlinkat,
+    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, XattrFlags, fgetxattr, flock,
+    fremovexattr, fsetxattr, fstat, openat, unlinkat,
 };
 use rustix::io::Errno;
+use rustix::path::Arg;
 use stackwright_contract::services::{Failure, FileVersion};
 
-use super::place::is_part;
+use super::place::{is_part, part};
 use super::root::failure;
 use super::target::found;
 
@@ -102,7 +105,28 @@ pub(super) fn remove_all(folder: &Dir) -> Result<(), Failure> {
     Ok(())
 }
 
-fn open(folder: &Dir, part: &str, flags: OFlags, mode: Option<Mode>) -> Result<File, Failure> {
+/// Returns where the part of the file at `path` is: beside it, where a [`Disk`](super::Disk) keeps
+/// it until the file is whole.
+pub fn part_path(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(part(&name))
+}
+
+/// Opens the part of the file at `path` to be read and written, whether it is locked or not. To
+/// write takes its lock, by [`File::try_lock`].
+///
+/// # Errors
+/// [`Failure::NotFound`] without a part, and [`Failure::Denied`] where something else has its name.
+pub fn open_part(path: &Path) -> Result<File, Failure> {
+    open(CWD, part_path(path), OFlags::RDWR, None)
+}
+
+fn open(
+    folder: impl AsFd,
+    part: impl Arg,
+    flags: OFlags,
+    mode: Option<Mode>,
+) -> Result<File, Failure> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let opened = openat(folder, part, flags, mode.unwrap_or(Mode::empty())).map_err(failure)?;
     let stat = fstat(&opened).map_err(failure)?;
