@@ -11,6 +11,7 @@ mod scenario;
 mod table;
 mod transfer;
 mod transport;
+mod watch;
 mod workload;
 
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ enum Command {
     Run(run::Run),
     Search(run::Search),
     Sweep(run::Sweep),
+    Watch(watch::Watch),
     /// List the named link profiles
     Profiles,
     Link(Box<link::Arguments>),
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run.run().map(well),
         Command::Search(search) => search.run().map(well),
         Command::Sweep(sweep) => sweep.run().map(well),
+        Command::Watch(watch) => watch.run().map(well),
         Command::Profiles => {
             run::profiles();
             Ok(ExitCode::SUCCESS)

@@ -124,7 +124,7 @@ pub use link::{
     Passes, Policer, Profile, Queue, Reorder, StepLength, SteppedDelay, Time,
 };
 pub use lone::{LoneStack, Said};
-pub use network::{Association, Fault, Network, Traffic, Which};
+pub use network::{Association, Fault, Flight, Network, Traffic, Which};
 pub use pipe::{PipeEnd, pipe};
 pub use seeds::seeds;
 pub use segments::{Segment, SegmentWord, Segments, octets_of};

@@ -91,7 +91,7 @@ impl Run {
             (self.real(&scenario, seed)?, "real")
         } else {
             let packets = self.packets.as_ref().map(|_| self.station(&scenario)).transpose()?;
-            let keep = Keep { trace: true, packets, faults: false };
+            let keep = Keep { trace: true, packets, ..Keep::default() };
             let run = simulated::run(&scenario, seed, scenario.faults.as_deref(), keep);
             if let Some(path) = &self.trace {
                 written::trace(path, &run.world.trace())?;

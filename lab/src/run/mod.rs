@@ -14,7 +14,7 @@
 
 mod both;
 mod commands;
-mod network;
+pub(crate) mod network;
 pub(crate) mod outcome;
 mod process;
 mod real;

@@ -22,6 +22,14 @@ fn place(station: usize) -> IpAddr {
     Ipv4Addr::new(10, u8::try_from(station + 1).unwrap_or(u8::MAX), 0, 0).into()
 }
 
+/// The station at a place.
+pub(crate) fn station_at(place: IpAddr) -> Option<usize> {
+    match place {
+        IpAddr::V4(place) => usize::from(place.octets()[1]).checked_sub(1),
+        IpAddr::V6(_) => None,
+    }
+}
+
 /// Lays the links of a scenario. `faults`, where there are any, are all that goes wrong on them.
 pub(super) fn lay(world: &mut World<M>, scenario: &Scenario, faults: Option<&[Fault]>, keep: bool) {
     let network = world.network_mut();
@@ -62,12 +70,10 @@ fn ways(scenario: &Scenario) -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// What went wrong with which packet, where a log was kept.
-pub(super) fn faults(world: &World<M>, scenario: &Scenario) -> Vec<Fault> {
-    let station =
-        |address: IpAddr| (0..scenario.stations.len()).find(|station| place(*station) == address);
+pub(super) fn faults(world: &World<M>) -> Vec<Fault> {
     let log = world.network().log().into_iter();
     log.filter_map(|(from, to, event)| {
-        Some(Fault { from: station(from)?, to: station(to)?, event })
+        Some(Fault { from: station_at(from)?, to: station_at(to)?, event })
     })
     .collect()
 }

@@ -22,6 +22,8 @@ pub(crate) struct Keep {
     pub(crate) faults: bool,
     /// A capture of what leaves this station and of what reaches it.
     pub(crate) packets: Option<usize>,
+    /// Which packets were under way when.
+    pub(crate) flights: bool,
 }
 
 /// A run that is over, and the world in which it was.
@@ -55,6 +57,9 @@ pub(crate) fn run(scenario: &Scenario, seed: u64, faults: Option<&[Fault]>, keep
         let addresses: Vec<_> = scenario.flows.iter().enumerate().filter_map(here).collect();
         world.keep_packets(&addresses);
     }
+    if keep.flights {
+        world.network_mut().keep_flights();
+    }
     world.keep_drops();
     world.network_mut().keep_traffic();
     network::lay(&mut world, scenario, faults, keep.faults);
@@ -73,7 +78,7 @@ pub(crate) fn run(scenario: &Scenario, seed: u64, faults: Option<&[Fault]>, keep
     let flows = flows.iter().map(|flow| flow.outcome(&mut world)).collect();
     let links = network::told(&world, scenario);
     let trace = keep.trace.then(|| world.trace().hash());
-    let (faults, packets) = (network::faults(&world, scenario), world.take_packets());
+    let (faults, packets) = (network::faults(&world), world.take_packets());
     Run { outcome: Outcome { seed, ended, flows, links, trace }, world, faults, packets }
 }
 

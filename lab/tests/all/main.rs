@@ -3,3 +3,4 @@
 mod link;
 mod scenarios;
 mod table;
+mod watch;

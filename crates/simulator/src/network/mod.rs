@@ -2,6 +2,7 @@
 
 mod associations;
 mod channels;
+mod flights;
 mod links;
 mod paths;
 mod traffic;
@@ -14,6 +15,7 @@ use stackwright_contract::Instant;
 use stackwright_wire::Message;
 
 pub use associations::{Association, Fault, Which};
+pub use flights::Flight;
 pub(crate) use paths::LONGEST;
 pub use traffic::Traffic;
 
@@ -23,6 +25,7 @@ use crate::{
 };
 use associations::Associations;
 use channels::Channels;
+use flights::Flights;
 use links::Links;
 use paths::Paths;
 use traffic::Sent;
@@ -40,6 +43,7 @@ pub struct Network<M> {
     associations: Associations,
     paths: Paths,
     sent: Sent,
+    flights: Flights,
     /// The octets of payload in flight.
     in_flight: usize,
     most_in_flight: usize,
@@ -51,6 +55,7 @@ impl<M: Message> Network<M> {
         let links = Links::new(random.u64(..));
         let (channels, associations) = (Channels::default(), Associations::default());
         let (places, paths, sent) = (BTreeMap::new(), Paths::default(), Sent::default());
+        let flights = Flights::default();
         Network {
             random,
             places,
@@ -60,6 +65,7 @@ impl<M: Message> Network<M> {
             associations,
             paths,
             sent,
+            flights,
             in_flight: 0,
             most_in_flight: 0,
         }
@@ -144,6 +150,17 @@ impl<M: Message> Network<M> {
     /// are told apart here.
     pub fn traffic(&self, from: IpAddr, to: IpAddr) -> Traffic {
         self.sent.between(from, to)
+    }
+
+    /// Keeps, from now on, which packets are under way when.
+    pub fn keep_flights(&mut self) {
+        self.flights.keep();
+    }
+
+    /// Returns the packets that were sent since [`keep_flights`](Network::keep_flights), in their
+    /// order.
+    pub fn flights(&self) -> &[Flight] {
+        self.flights.all()
     }
 
     /// Returns the counters of the channel that `station` is on; `None` if it is on none.
@@ -246,9 +263,12 @@ impl<M: Message> Network<M> {
         arrivals: &mut Vec<(Instant, Segment<M>)>,
     ) {
         self.tell_changes(now, arrivals);
-        let Network { channels, in_flight, .. } = self;
+        let Network { channels, in_flight, flights, places, .. } = self;
         channels.handle_timeout(now, |time, segment| {
             *in_flight += segment.payload();
+            let way = [segment.from.ip(), segment.to.ip()];
+            let [from, to] = way.map(|address| places.get(&address).copied().unwrap_or(address));
+            flights.arrived(time, (from, to), segment.octets());
             arrivals.push((time, segment));
         });
     }
@@ -277,12 +297,25 @@ impl<M: Message> Network<M> {
     ) {
         self.sent.count(segment.from.ip(), segment.to.ip(), segment.octets());
         let (from, to) = (self.place_of(segment.from.ip()), self.place_of(segment.to.ip()));
+        let octets = segment.octets();
         if let Some(between) = self.channels.between(from, to) {
+            self.flights.sent(now, (from, to), octets);
             self.channels.send(now, between, segment);
             self.most_in_flight = self.most_in_flight.max(self.in_flight());
             return;
         }
-        match self.links.link(from, to).carry(now, segment) {
+        let link = self.links.link(from, to);
+        let nth = Some(link.counts().offered);
+        let carried = link.carry(now, segment);
+        self.flights.carried(|| {
+            let arrivals = match &carried {
+                Carried::Lost => Vec::new(),
+                Carried::Once(time, _) => vec![*time],
+                Carried::Twice(both) => both.iter().map(|(time, _)| *time).collect(),
+            };
+            Flight { from, to, nth, octets, sent: now, arrivals }
+        });
+        match carried {
             Carried::Lost => {}
             Carried::Once(time, segment) => self.launch(time, segment, arrivals),
             Carried::Twice(both) => {
@@ -310,7 +343,14 @@ impl<M: Message> Network<M> {
             self.channels.between(from, to).is_none(),
             "a simulated stream between {from} and {to}, which share a channel: put a transport over datagrams there"
         );
-        if let Some(time) = self.links.link(from, to).carry_surely(now, segment.octets()) {
+        let (link, octets) = (self.links.link(from, to), segment.octets());
+        let nth = Some(link.counts().offered);
+        let arrival = link.carry_surely(now, octets);
+        self.flights.carried(|| {
+            let arrivals = arrival.into_iter().collect();
+            Flight { from, to, nth, octets, sent: now, arrivals }
+        });
+        if let Some(time) = arrival {
             let direction = self.associations.direction(&segment);
             direction.last = direction.last.max(time);
             let time = direction.last;

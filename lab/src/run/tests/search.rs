@@ -73,7 +73,7 @@ fn one_seed_is_one_run() {
 fn the_faults_of_a_run_make_it_again() {
     for seed in 0..50 {
         let bad = two(BAD, "{ stop-and-wait = {} }", FEW);
-        let keep = Keep { trace: true, faults: true, packets: None };
+        let keep = Keep { trace: true, faults: true, ..Keep::default() };
         let first = simulated::run(&bad, seed, None, keep);
         let again = simulated::run(&bad, seed, Some(&first.faults), keep);
         assert_eq!(first.outcome.trace, again.outcome.trace, "seed {seed}");
