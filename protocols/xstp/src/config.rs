@@ -47,6 +47,8 @@ pub struct Config {
     pub tries: u32,
     /// How often an end is sent.
     pub ends: u32,
+    /// The timeout before a round trip was measured.
+    pub timeout_first: Nanoseconds,
     /// The least that the timeout is longer than the round trip.
     pub timeout_least: Nanoseconds,
     /// How long a connection that is over is remembered.
@@ -73,6 +75,7 @@ impl Config {
             again: SECOND,
             tries: 8,
             ends: 8,
+            timeout_first: SECOND,
             timeout_least: 20 * MILLISECOND,
             remembered: 60 * SECOND,
             half_open_most: 1024,
@@ -109,6 +112,7 @@ impl Config {
             silence: 3 * 86_400 * SECOND,
             again: turn,
             tries: u32::MAX,
+            timeout_first: burst as u64 * frame + turn,
             timeout_least: 2 * frame,
             ..Config::new()
         }

@@ -7,7 +7,6 @@ use stackwright_policies::{
     congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate, recovery,
     rtt,
 };
-use stackwright_transport::words::SECOND;
 use stackwright_transport::{Policies, Slots, configuration};
 use stackwright_wire::{Header as _, Message};
 
@@ -60,7 +59,11 @@ pub fn policies<M: Message>(format: XstpFormat<M>, config: &Config) -> Slots<Xst
             None => polls,
         },
         recovery: recovery::SelectiveRepeat::new(),
-        rtt: rtt::Rfc6298::new(rtt::SampleSource::Answers, SECOND, config.timeout_least),
+        rtt: rtt::Rfc6298::new(
+            rtt::SampleSource::Answers,
+            config.timeout_first,
+            config.timeout_least,
+        ),
         flow: flow::CreditWindow::new(config.window.into()).asked_about(),
         congestion: congestion::Probing::new(packet - XstpHeader::LENGTH as u64)
             .beginning_with(if config.rate.is_some() { config.window.into() } else { FIRST }),
