@@ -145,7 +145,9 @@ fn serving(
         ..resolve::Config::default()
     };
     let packet = (file.links.longest - IPV4_HEADER) as u16;
-    let streams = xstp::Config::radio(file.tncs[0].kiss.rate.into(), packet);
+    // Stations of all TNCs are waited for as long as those of the slowest.
+    let rate = file.tncs.iter().map(|tnc| tnc.kiss.rate).min().expect("a station has a TNC");
+    let streams = xstp::Config::radio(rate.into(), packet);
     let host = ip::Config { seed: fastrand::u64(..), ..ip::Config::host(own.address, own.length) };
     let local = (own.address, ftp::PORT).into();
     Ok(graph

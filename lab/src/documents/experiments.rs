@@ -68,7 +68,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         source: "thesis, figure 6.4",
         theirs: "a figure: about a second for the handshake at 9.6 kbit/s",
         command: Some("lab table radio-latency"),
-        ours: "10 KB in 119 s and 22 s through Direwolf's modems, login included ([files over the air](radio.md#files-over-the-air))",
+        ours: "10 KB in 115 s and 18 s through Direwolf's modems, login included ([files over the air](radio.md#files-over-the-air))",
     },
     Experiment {
         number: 9,
@@ -76,7 +76,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         source: "thesis, tables 6.1 and 6.2",
         theirs: ".24 of 1.2 kbit/s, .03 to .08 of 9.6 kbit/s",
         command: Some("lab table radio-throughput"),
-        ours: ".58 of 1.2 kbit/s and .40 of 9.6 kbit/s, for 10 KB; with the thesis' frames .15 of 9.6 kbit/s, on the simulated channel",
+        ours: ".59 of 1.2 kbit/s and .48 of 9.6 kbit/s, for 10 KB; with the thesis' frames .37 and .14",
     },
     Experiment {
         number: 10,
