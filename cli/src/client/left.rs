@@ -14,16 +14,15 @@ const AROUND: u64 = 20 + 16 + 2 + 2;
 const HEADER: u64 = 16;
 /// Octets of XSTP's longest packet in a frame of 256 octets, as the stacks by radio have it.
 const PACKET: u16 = 236;
+const PAYLOAD: u64 = PACKET as u64 - HEADER;
 /// How much longer stuffed bits make a frame, in thousandths.
 const STUFFED: u64 = 1016;
 /// What passes between a burst and the next, besides the frame that answers: two key-ups, and two
 /// times some slots before them.
 const TURN: Duration = Duration::from_millis(1200);
-/// After how long what was seen so far says more than the rate alone: others use the channel, and
+/// After how long what was seen so far says as much as the rate alone: others use the channel, and
 /// frames are lost.
 const SEEN: Duration = Duration::from_secs(60);
-/// How much longer than alone on the channel it takes, at most.
-const SLOWER_MOST: f64 = 20.0;
 /// How often it is told.
 const EVERY: Duration = Duration::from_secs(10);
 
@@ -34,8 +33,8 @@ pub(super) struct AirTime {
     rate: u64,
     /// Packets of a burst.
     burst: u64,
-    /// Octets that count as moved before they have arrived.
-    ahead: u64,
+    /// Octets that count as moved before they have arrived, where this side stores.
+    ahead: Option<u64>,
 }
 
 impl AirTime {
@@ -45,13 +44,13 @@ impl AirTime {
         let config = xstp::Config::radio(rate, PACKET);
         let burst = u64::from(config.window);
         // What is told was taken with the answer to a burst, of which it fills half on average.
-        let waits = config.send.octets as u64 - burst * (u64::from(PACKET) - HEADER) / 2;
-        AirTime { rate: rate.get(), burst, ahead: if stores { waits } else { 0 } }
+        let waits = config.send.octets as u64 - burst * PAYLOAD / 2;
+        AirTime { rate: rate.get(), burst, ahead: stores.then_some(waits) }
     }
 
     /// Returns how long so many octets of a file take, alone on the channel.
     fn takes(&self, octets: u64) -> Duration {
-        let packets = octets.div_ceil(u64::from(PACKET) - HEADER);
+        let packets = octets.div_ceil(PAYLOAD);
         let bursts = packets.div_ceil(self.burst);
         let around = packets * (AROUND + HEADER) + bursts * (AROUND + HEADER);
         let bits = 8 * (octets + around) * STUFFED / 1000;
@@ -85,15 +84,16 @@ impl TimeLeft {
 
     /// Returns how long it still takes, when `moved` octets of the file are moved.
     pub(super) fn left(&self, moved: u64, now: Instant) -> Duration {
-        let behind = self.air.ahead.min(moved.saturating_sub(self.there));
-        let arrived = moved.saturating_sub(self.there + behind);
-        let alone = self.air.takes(self.size.saturating_sub(moved) + behind);
-        let (took, expected) = (now.duration_since(self.since), self.air.takes(arrived));
-        if took < SEEN || arrived == 0 {
-            return alone;
-        }
-        let slower = took.as_secs_f64() / expected.as_secs_f64();
-        alone.mul_f64(slower.clamp(0.5, SLOWER_MOST))
+        let (told, rest) = (moved.saturating_sub(self.there), self.size.saturating_sub(moved));
+        let arrived = match self.air.ahead {
+            Some(ahead) => told.saturating_sub(ahead),
+            // Half a burst waits for what was lost before it, but not at the end.
+            None => told + (self.air.burst * PAYLOAD / 2).min(rest / 4),
+        };
+        let left = self.air.takes(self.size.saturating_sub(self.there + arrived));
+        let seen = |time: Duration| (time + SEEN).as_secs_f64();
+        let took = now.duration_since(self.since);
+        left.mul_f64(seen(took) / seen(self.air.takes(arrived)))
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
     }
 
     /// Octets arrive by bursts, and every third frame is sent twice: from the second minute on, the
-    /// error is less than a fifth.
+    /// error is less than a fifth, but for the last burst.
     #[test]
     fn what_is_left_is_right_from_the_second_minute_on() {
         for stores in [false, true] {
@@ -122,15 +122,18 @@ mod tests {
             let took = |octets| air.takes(octets).mul_f64(4.0 / 3.0);
             let left = TimeLeft::new(air, size, 0, begin);
             for burst in 1.. {
-                let arrived = burst * 19 * 220;
-                let moved = (arrived + air.ahead).min(size);
-                if arrived >= size || moved == size {
+                let arrived = burst * 19 * PAYLOAD;
+                // Stored: with what waits here. Fetched: without what waits for what was lost.
+                let moved = if stores { arrived + 14_000 } else { arrived - 2000 };
+                if moved >= size {
                     break;
                 }
                 let now = begin + took(arrived);
                 let rest = took(size).saturating_sub(took(arrived));
                 let ratio = left.left(moved, now).as_secs_f64() / rest.as_secs_f64();
-                assert!(now - begin < SEEN || (0.8..1.2).contains(&ratio), "{burst}: {ratio}");
+                let is_last = rest < Duration::from_secs(30);
+                let is_right = (0.8..1.2).contains(&ratio);
+                assert!(is_right || is_last || now - begin < SEEN, "{burst}: {ratio}");
             }
         }
     }
