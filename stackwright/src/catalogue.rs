@@ -153,6 +153,9 @@ catalogue! {
         .with_syntax(stackwright_kiss::SYNTAX)
         => stackwright_kiss::described,
     stackwright_kiss::Hub<M>: "several programs share one TNC",
+    stackwright_merged::Merged<M>: "several streams on one association"
+        .with_syntax(&[Step::Header(Layout::of::<stackwright_merged::ChunkHeader>())])
+        => stackwright_merged::described,
     stackwright_ordered::Ordered<M>: "streams over datagrams that arrive in any order"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_ordered::OrderedHeader>())])
         => stackwright_ordered::described,

@@ -8,7 +8,7 @@
 //! | [`base`] | generated bases: what every protocol with associations needs |
 //! | [`wire`] | messages, headers, checks |
 //! | [`transport`], [`policies`] | a transport with slots, and what fits them |
-//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`copy`], [`ethernet`], [`framed`], [`ftp`], [`ip`], [`jis`], [`kiss`], [`ordered`], [`proxy`], [`resolve`], [`stop_and_wait`], [`tailored`], [`tcp`], [`tls`], [`udp`], [`xtp`] | protocols |
+//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`copy`], [`ethernet`], [`framed`], [`ftp`], [`ip`], [`jis`], [`kiss`], [`merged`], [`ordered`], [`proxy`], [`resolve`], [`stop_and_wait`], [`tailored`], [`tcp`], [`tls`], [`udp`], [`xtp`] | protocols |
 //! | [`catalogue`] | the protocols there are, with their facts |
 //! | `channel` | with the feature `channel`: a radio channel without radios |
 //! | `drivers`, `endpoint`, `stacks` | with the feature `endpoint`: running a stack on the kernel's sockets; with the feature `tokio`, its calls are awaited |
@@ -37,6 +37,7 @@ pub use stackwright_ftp as ftp;
 pub use stackwright_ip as ip;
 pub use stackwright_jis as jis;
 pub use stackwright_kiss as kiss;
+pub use stackwright_merged as merged;
 pub use stackwright_ordered as ordered;
 pub use stackwright_policies as policies;
 pub use stackwright_proxy as proxy;
