@@ -25,7 +25,7 @@ pub enum ChunkKind {
     Open = 0,
     /// Octets of the stream.
     Data = 1,
-    /// So many more octets may be sent; a [`ChunkNumber`] follows.
+    /// How many more octets may be sent; a [`ChunkNumber`] follows.
     Credit = 2,
     /// Its sender has sent all of its half.
     Finish = 3,

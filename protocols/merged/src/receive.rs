@@ -112,11 +112,9 @@ impl<M: Message> Merged<M> {
 
     fn ended(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
         match self.below.forget(name) {
-            Some(Below::Listener { above }) => {
-                if self.shared == Some(name) {
-                    self.shared = None;
-                    self.end(above, why, out);
-                }
+            Some(Below::Listener { above }) if self.shared == Some(name) => {
+                self.shared = None;
+                self.end(above, why, out);
             }
             Some(Below::Awaited { listener }) => {
                 self.awaited -= 1;
@@ -138,7 +136,7 @@ impl<M: Message> Merged<M> {
                 self.lose_streams(carrier, why, out);
                 self.await_peers(out);
             }
-            None => {}
+            Some(Below::Listener { .. }) | None => {}
         }
     }
 }

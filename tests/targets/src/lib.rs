@@ -29,6 +29,7 @@ mod kiss;
 mod listed;
 mod listings;
 mod lower;
+mod merged;
 mod mutation;
 // What `show.rs` of the program is written with.
 #[allow(dead_code, unused_macros, reason = "captures need less of it than the program")]
@@ -66,6 +67,7 @@ pub use jpeg::jpeg;
 pub use kiss::kiss;
 pub use listed::listed;
 pub use listings::listings;
+pub use merged::merged;
 pub use mutation::{Mutations, shortened};
 pub use protocols::protocols;
 pub use replies::replies;
@@ -121,6 +123,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "xtp_group", run: xtp_group },
     Target { name: "tailored", run: tailored },
     Target { name: "roles", run: roles },
+    Target { name: "merged", run: merged },
     Target { name: "listed", run: listed },
 ];
 

@@ -186,3 +186,8 @@ fn a_host_with_tcp_ends_all_whatever_arrives_and_is_asked() {
 fn a_host_with_xstp_ends_all_whatever_arrives_and_is_asked() {
     check("xstp", 3000);
 }
+
+#[test]
+fn streams_of_one_association_have_their_last_words() {
+    check("merged", 4000);
+}
