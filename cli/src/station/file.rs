@@ -5,8 +5,10 @@
 //! | here | the whole: who the station is, what it serves, its rules |
 //! | `file/tnc.rs` | its TNCs |
 //! | `file/link.rs` | its links and peers |
+//! | `file/beacon.rs` | its beacons |
 //! | `file/serve.rs` | what it serves, and its address |
 
+mod beacon;
 mod link;
 mod serve;
 #[cfg(test)]
@@ -16,7 +18,7 @@ mod tnc;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use stackwright::ax25::{self, Digipeating, Identification};
+use stackwright::ax25::{self, Beacon, Digipeating, Identification};
 use stackwright::contract::CallSign;
 use toml::de::DeTable;
 
@@ -56,6 +58,8 @@ pub(super) struct StationFile {
     pub(super) folder: Option<FolderEntry>,
     pub(super) host: HostEntry,
     pub(super) identification: Option<Identification>,
+    /// With the numbers of their TNCs as ports.
+    pub(super) beacons: Vec<Beacon>,
     pub(super) transmit: bool,
     /// In percent.
     pub(super) duty: Option<u8>,
@@ -92,7 +96,7 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
         Mistake { span, says }
     })?;
     let top = Table::whole(&table);
-    top.only(&["call", "aliases", "tnc", "ax25", "ipv4", "serve", "identify", "rules"])?;
+    top.only(&["call", "aliases", "tnc", "ax25", "ipv4", "serve", "identify", "rules", "beacon"])?;
     let call = top.get("call").ok_or_else(|| {
         top.mistake("nothing is transmitted without a call sign: write call = \"MYCALL\"")
     })?;
@@ -111,6 +115,7 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
         folder: None,
         host: HostEntry::of(call),
         identification: None,
+        beacons: Vec::new(),
         transmit: true,
         duty: None,
         encryption: Encryption::Refused,
@@ -124,12 +129,16 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
     if let Some(entry) = top.get("ipv4") {
         serve::host(&entry, &mut file)?;
     }
-    let offers = file.agw.is_some() || file.kiss.is_some() || file.folder.is_some();
+    let offers = file.agw.is_some()
+        || file.kiss.is_some()
+        || file.folder.is_some()
+        || top.get("beacon").is_some();
     if !offers && file.links.digipeat == Digipeating::Off {
         let says = "the station does nothing: write [serve] with agw = \"127.0.0.1:8000\" for programs, \
              or with ftp = { root = \"/srv/radio\" } for other stations";
         return Err(top.mistake(says));
     }
+    file.beacons = beacon::beacons(&top, &file.tncs)?;
     identify(&top, &mut file)?;
     rules(&top, &mut file)?;
     places(&top, &file)?;

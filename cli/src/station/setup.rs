@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use stackwright::agw::{self, Agw, AgwRoute, PortAccess};
 use stackwright::ax25::header::DigipeaterPath;
-use stackwright::ax25::{self, AirRules, AirRulesConfig, Ax25, Route};
+use stackwright::ax25::{self, AirRules, AirRulesConfig, Ax25, Beacon, Route};
 use stackwright::compose::Over;
 use stackwright::compose::graph::Builder;
 use stackwright::contract::{CallSign, Nothing};
@@ -263,11 +263,16 @@ fn open(
     acting: Acting,
 ) -> Result<Tncs, Problem> {
     let calls: Vec<_> = calls(file).into_iter().chain(file.kiss_calls.iter().copied()).collect();
+    let beacons = |nth: usize, port| {
+        let its = file.beacons.iter().filter(move |beacon| usize::from(beacon.port) == nth);
+        its.map(move |beacon| Beacon { port, ..beacon.clone() }).collect()
+    };
     let open = |(lane, tnc): (usize, &TncEntry)| -> Result<PortTnc, Problem> {
         let rules = AirRulesConfig {
             calls: calls.clone(),
             transmit: file.transmit,
             identification: file.identification.clone(),
+            beacons: beacons(lane - lane::LINE, tnc.port),
             duty: file.duty,
             rate: tnc.kiss.rate.get(),
             encryption: file.encryption == Encryption::AllowedHere,

@@ -48,7 +48,7 @@ pub use stackwright_contract::ax25 as header;
 pub use config::{Config, Digipeating, FrameLength, LinkVersion, Route};
 pub use described::{described, described_rules};
 pub use link::LinkState;
-pub use rules::{AirRules, AirRulesConfig, Identification, TRANSMITTED, Transmitted};
+pub use rules::{AirRules, AirRulesConfig, Beacon, Identification, TRANSMITTED, Transmitted};
 pub use syntax::{EXTENDED_SYNTAX, SYNTAX};
 
 use alloc::collections::VecDeque;

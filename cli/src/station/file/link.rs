@@ -6,7 +6,7 @@ use stackwright::ax25::header::{DIGIPEATERS_MOST, DigipeaterPath};
 use stackwright::ax25::{Digipeating, FrameLength, LinkVersion};
 use stackwright::contract::CallSign;
 
-use super::tnc::TncEntry;
+use super::tnc::{TncEntry, number_of};
 use super::{CALL, CALLS, Read, StationFile};
 use crate::call::other_call;
 use crate::station::reader::{Entry, Table};
@@ -110,11 +110,7 @@ fn peer(table: &Table<'_>, tncs: &[TncEntry]) -> Read<PeerEntry> {
     let version = table.get("version").map(|entry| version(&entry)).transpose()?;
     let mut port = 0;
     if let Some(entry) = table.get("tnc") {
-        let names: Vec<_> = tncs.iter().map(|tnc| format!("\"{}\"", tnc.name)).collect();
-        let wanted = format!("the name of a TNC: {}", names.join(" or "));
-        let name = entry.text(&wanted)?;
-        let place = tncs.iter().position(|tnc| tnc.name == name);
-        port = place.ok_or_else(|| entry.is_not(&wanted))? as u8;
+        port = number_of(&entry, tncs)?;
     }
     Ok(PeerEntry { call, via, version, port })
 }

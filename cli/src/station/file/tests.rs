@@ -52,6 +52,11 @@ version = "2.0"
 agw = "127.0.0.1:8000"
 kiss = "[::1]:8101"
 kiss_calls = ["N0BBB-9"]
+[[beacon]]
+every = "20 min"
+to = "APRS"
+via = ["WIDE1-1", "WIDE2-1"]
+text = "!5000.00N/01000.00E-"
 [identify]
 every = "5 min"
 text = "Club station"
@@ -86,6 +91,9 @@ duty = "20 %"
         ..ax25::Config::new(file.call)
     };
     assert_eq!(file.links, links);
+    let beacon = &file.beacons[0];
+    assert_eq!((beacon.every, beacon.to.to_string()), (Duration::from_secs(1200), "APRS".into()));
+    assert_eq!((beacon.via.len(), beacon.text.len(), beacon.port), (2, 20, 0));
     assert_eq!((file.peers[0].via.len(), file.peers[0].version), (2, Some(LinkVersion::V20)));
     assert!(!file.transmit && file.agw.is_some() && file.kiss.is_some());
     assert_eq!((file.aliases.len(), file.kiss_calls.len(), file.duty), (1, 1, Some(20)));
@@ -150,6 +158,10 @@ fn mistakes_are_told_where_they_are() {
         (vary("[tnc.vhf]", "[tnc]"), "", "write [tnc.vhf]"),
         (vary("[tnc.vhf]", "[[tnc]]"), "", "write [tnc.vhf]"),
         (vary("\"N0BBB-1\"", "N0BBB-1"), "", "write \"N0BBB-1\""),
+        (format!("{LEAST}[[beacon]]\ntext = \"x\""), "", "such as \"20 min\""),
+        (format!("{LEAST}[[beacon]]\nevery = \"1 s\""), "\"1 s\"", "at least one minute"),
+        (format!("{LEAST}[[beacon]]\nevery = \"9 min\""), "", "such as \"a club station\""),
+        (format!("{LEAST}[beacon]"), "", "[[beacon]]"),
         (format!("{LEAST}[ax25]\ndigipeat = yes"), "", "write true or false"),
         (format!("{LEAST}[ax25]\ndigipeat = {{ wide = 8 }}"), "8", "from 1 to 7"),
         (format!("{LEAST}[ax25]\ndigipeat = {{ far = 2 }}"), "far", "there is wide"),

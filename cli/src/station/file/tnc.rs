@@ -7,7 +7,7 @@ use stackwright::kiss::{self, ChannelAccess, PORTS_MOST};
 
 use super::Read;
 use crate::line::LineAddress;
-use crate::station::reader::Table;
+use crate::station::reader::{Entry, Table};
 use crate::station::tncs::TNCS_MOST;
 use crate::tnc::TncAddress;
 
@@ -61,6 +61,15 @@ fn is_taken(one: &TncEntry, other: &TncEntry) -> bool {
         (TncAddress::Axudp { local, .. }, TncAddress::Axudp { local: its, .. }) => local == its,
         (line, its) => line == its,
     }
+}
+
+/// Reads the name of a TNC; returns its number.
+pub(super) fn number_of(entry: &Entry<'_>, tncs: &[TncEntry]) -> Read<u8> {
+    let names: Vec<_> = tncs.iter().map(|tnc| format!("\"{}\"", tnc.name)).collect();
+    let wanted = format!("the name of a TNC: {}", names.join(" or "));
+    let name = entry.text(&wanted)?;
+    let place = tncs.iter().position(|tnc| tnc.name == name);
+    Ok(place.ok_or_else(|| entry.is_not(&wanted))? as u8)
 }
 
 fn tnc(name: String, table: &Table<'_>) -> Read<TncEntry> {

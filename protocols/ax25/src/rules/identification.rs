@@ -15,7 +15,7 @@ pub(super) struct Identifying {
     last: Instant,
     /// A link has ended since.
     link_ended: bool,
-    /// Credit that is kept for the next identification.
+    /// Credit that is kept for the next identification or beacon.
     kept: Credit,
     /// Frames that the TNC would take, and the layer above may not send yet.
     withheld: usize,
@@ -71,7 +71,7 @@ impl Identifying {
     /// Returns when an identification is due; `None` where nothing was sent, or while the TNC takes
     /// none.
     pub(super) fn due_at(&self, every: Duration, cost: Credit) -> Option<Instant> {
-        let since = self.since.filter(|_| self.is_up && self.kept.covers(cost))?;
+        let since = self.since.filter(|_| self.takes(cost))?;
         let quiet = self.link_ended.then(|| self.last + QUIET);
         earliest(Some(since + every), quiet)
     }
@@ -80,8 +80,16 @@ impl Identifying {
         self.due_at(every, cost).is_some_and(|due| due <= now)
     }
 
-    pub(super) fn on_identified(&mut self, cost: Credit) {
+    /// Returns whether the TNC is there, and takes a frame of this cost.
+    pub(super) fn takes(&self, cost: Credit) -> bool {
+        self.is_up && self.kept.covers(cost)
+    }
+
+    /// A frame was sent of the credit that is kept; `identifies`: it said whose the station is.
+    pub(super) fn on_announced(&mut self, cost: Credit, identifies: bool) {
         self.kept -= cost;
-        (self.since, self.link_ended) = (None, false);
+        if identifies {
+            (self.since, self.link_ended) = (None, false);
+        }
     }
 }

@@ -16,7 +16,7 @@ mod duty;
 mod encryption;
 mod identification;
 
-pub use config::{AirRulesConfig, Identification};
+pub use config::{AirRulesConfig, Beacon, Identification};
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -32,6 +32,7 @@ use stackwright_wire::Message;
 use crate::PORTS_MOST;
 use crate::config::air_time;
 use crate::header::{Addresses, ControlField, HEAD_MOST, Modulus, Unnumbered};
+use config::Announcement;
 use duty::Duty;
 use identification::Identifying;
 
@@ -47,6 +48,8 @@ type Out<'a, M> = &'a mut dyn Outlet<AirRules<M>>;
 pub struct AirRules<M: Message> {
     config: AirRulesConfig,
     ports: Vec<Identifying>,
+    /// When each beacon leaves next; `None`: its TNC was never there.
+    beacons: Vec<Option<Instant>>,
     duty: Duty,
     /// Frames that wait until the station may transmit again. With a duty, the layer above has
     /// credit for one at a time on each port: what it could not send yet is not made, and so never
@@ -81,6 +84,7 @@ impl<M: Message> AirRules<M> {
         config.check();
         AirRules {
             ports: (0..PORTS_MOST).map(|_| Identifying::default()).collect(),
+            beacons: config.beacons.iter().map(|_| None).collect(),
             duty: Duty::new(config.duty),
             waiting: VecDeque::new(),
             transmitted: Transmitted::default(),
@@ -175,7 +179,7 @@ impl<M: Message> AirRules<M> {
 
     /// Returns the air time that is kept for an identification.
     fn identification_air(&self) -> Duration {
-        match self.config.identification_cost() {
+        match self.config.cost(Announcement::Identification) {
             Credit::NONE => Duration::ZERO,
             cost => air_time(cost.octets, self.config.rate),
         }
@@ -230,30 +234,67 @@ impl<M: Message> AirRules<M> {
         }
     }
 
-    /// Says whose the station is, where that is due and the TNC takes it.
-    fn identify(&mut self, cx: &Context, out: Out<'_, M>) {
-        let Some(identification) = self.config.identification() else { return };
-        let (every, cost) = (identification.every, self.config.identification_cost());
-        let air = self.identification_air();
-        for nth in 0..self.ports.len() {
-            let port = nth as u8;
-            let due = self.ports[nth].is_due(cx.now(), every, cost);
-            if !due || !self.duty.permits(cx.now(), air) {
+    /// Says whose the station is, and sends beacons, where that is due and the TNC takes it.
+    fn announce(&mut self, cx: &Context, out: Out<'_, M>) {
+        let kept = self.identification_air();
+        if let Some(every) = self.config.identification().map(|identification| identification.every)
+        {
+            let cost = self.config.cost(Announcement::Identification);
+            for port in 0..self.ports.len() as u8 {
+                let due = self.ports[usize::from(port)].is_due(cx.now(), every, cost);
+                if due && self.duty.permits(cx.now(), kept) {
+                    self.send_own(cx, port, Announcement::Identification, out);
+                    let call = self.config.calls[0];
+                    cx.event(NAME, format_args!("{call} identifies on port {port}"));
+                }
+            }
+        }
+        for nth in 0..self.beacons.len() {
+            let air =
+                air_time(self.config.cost(Announcement::Beacon(nth)).octets, self.config.rate);
+            let due = self.beacon_at(nth).filter(|due| *due <= cx.now());
+            if due.is_none() || !self.duty.permits(cx.now(), air + kept) {
                 continue;
             }
-            let Some(frame) = self.config.identification_frame::<M>() else { return };
-            self.account(cx, port, &frame);
-            self.ports[nth].on_identified(cost);
-            // Nobody above has sent it: it is heard there as what it is, a frame of this station.
-            if self.above.covers(cost) {
-                self.above -= cost;
-                self.shown += cost;
-                let batch = frame.share().into();
-                out.indicate(FramesIndication::Delivered { port, batch });
-            }
-            cx.event(NAME, format_args!("{} identifies on port {port}", self.config.calls[0]));
-            out.request(FramesRequest::Send { port, batch: frame.into(), mark: None });
+            let Beacon { port, every, .. } = self.config.beacons[nth];
+            // Those that were late are left out.
+            self.beacons[nth] = Some(cx.now() + every);
+            self.send_own(cx, port, Announcement::Beacon(nth), out);
         }
+    }
+
+    /// Returns when a beacon may leave; `None`: the TNC takes none.
+    fn beacon_at(&self, nth: usize) -> Option<Instant> {
+        let there = self.ports.get(usize::from(self.config.beacons[nth].port))?;
+        let takes = there.takes(self.config.cost(Announcement::Beacon(nth)));
+        self.beacons[nth].filter(|_| takes && self.config.transmit)
+    }
+
+    /// Has the beacons of a port begin, each at a time of its own: stations that are switched on
+    /// together do not transmit together.
+    fn begin_beacons(&mut self, cx: &Context, port: u8) {
+        const WITHIN: Duration = Duration::from_secs(60);
+        for (beacon, at) in self.config.beacons.iter().zip(&mut self.beacons) {
+            if beacon.port == port && at.is_none() {
+                let most = beacon.every.min(WITHIN).as_millis() as u64;
+                *at = Some(cx.now() + Duration::from_millis(cx.random(most)));
+            }
+        }
+    }
+
+    fn send_own(&mut self, cx: &Context, port: u8, what: Announcement, out: Out<'_, M>) {
+        let Some(frame) = self.config.frame::<M>(what) else { return };
+        let cost = self.config.cost(what);
+        self.account(cx, port, &frame);
+        self.ports[usize::from(port)].on_announced(cost, what == Announcement::Identification);
+        // Nobody above has sent it: it is heard there as what it is, a frame of this station.
+        if self.above.covers(cost) {
+            self.above -= cost;
+            self.shown += cost;
+            let batch = frame.share().into();
+            out.indicate(FramesIndication::Delivered { port, batch });
+        }
+        out.request(FramesRequest::Send { port, batch: frame.into(), mark: None });
     }
 }
 
@@ -354,13 +395,16 @@ impl<M: Message> Protocol for AirRules<M> {
                 if let Some(there) = self.ports.get_mut(usize::from(*port)) {
                     there.on_line(*up);
                 }
+                if *up {
+                    self.begin_beacons(cx, *port);
+                }
                 if self.ports.iter().filter(|port| port.is_up).count() == usize::from(*up) {
                     (self.above, self.shown) = (Credit::NONE, Credit::NONE);
                 }
             }
             FramesIndication::Credit { port, credit } => {
                 let (port, mut credit) = (*port, *credit);
-                let cost = self.config.identification_cost();
+                let cost = self.config.dearest(port);
                 if let Some(there) = self.ports.get_mut(usize::from(port)) {
                     credit -= there.reserve(credit, cost);
                     if self.config.duty.is_some() {
@@ -371,7 +415,7 @@ impl<M: Message> Protocol for AirRules<M> {
                 if credit != Credit::NONE {
                     out.indicate(FramesIndication::Credit { port, credit });
                 }
-                return self.identify(cx, out);
+                return self.announce(cx, out);
             }
             FramesIndication::Delivered { port, batch } => {
                 let cost = batch.cost();
@@ -391,7 +435,7 @@ impl<M: Message> Protocol for AirRules<M> {
 
     fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         self.go_on(cx, out);
-        self.identify(cx, out);
+        self.announce(cx, out);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -399,11 +443,17 @@ impl<M: Message> Protocol for AirRules<M> {
         let waits = self.waiting.front();
         let waits = waits.map(|(_, batch, _)| self.duty.permits_at(self.air(batch) + kept));
         let identification = self.config.identification().and_then(|identification| {
-            let (every, cost) = (identification.every, self.config.identification_cost());
+            let cost = self.config.cost(Announcement::Identification);
+            let every = identification.every;
             let due = self.ports.iter().filter_map(|port| port.due_at(every, cost)).min();
             due.map(|due| due.max(self.duty.permits_at(kept)))
         });
-        earliest(waits, identification)
+        let beacons = (0..self.beacons.len()).filter_map(|nth| {
+            let air =
+                air_time(self.config.cost(Announcement::Beacon(nth)).octets, self.config.rate);
+            Some(self.beacon_at(nth)?.max(self.duty.permits_at(air + kept)))
+        });
+        earliest(earliest(waits, identification), beacons.min())
     }
 
     fn may_exit(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The rules of the air, on a clock of the test.
 
 use stackwright_ax25::header::{Addresses, DigipeaterPath, Role};
-use stackwright_ax25::{AirRules, AirRulesConfig};
+use stackwright_ax25::{AirRules, AirRulesConfig, Beacon};
 use stackwright_contract::services::{Credit, FramesIndication, FramesRequest};
 use std::sync::{Arc, Mutex};
 
@@ -426,4 +426,43 @@ fn a_tnc_that_returns_gives_its_credit_anew() {
     rig.rules.handle_timeout(&rig.cx, &mut rig.said);
     assert_eq!(rig.said.sent.len(), 1, "what waited is void, the identification is not");
     assert!(is_identification(&rig.said.sent[0].1));
+}
+
+/// A beacon leaves at its times while the TNC is there, and what was late is left out; the station
+/// identifies all the same.
+#[test]
+fn a_beacon_leaves_regularly() {
+    let via = DigipeaterPath::through(&[call("WIDE2-1")]).expect("one");
+    let (every, text) = (20 * MINUTE, vec![b'x'; 256]);
+    let beacon = Beacon { port: 0, every, to: call("BEACON"), via, text };
+    let other = Beacon { port: 1, ..beacon.clone() };
+    for (transmit, duty) in [(true, None), (true, Some(1)), (false, None)] {
+        let beacons = vec![beacon.clone(), other.clone()];
+        let mut rig = Rig::new(|config| {
+            *config = AirRulesConfig { beacons, transmit, duty, ..config.clone() };
+        });
+        let is_beacon = |frame: &[u8]| {
+            let (addresses, at) = Addresses::decode(frame).expect("addresses");
+            let ends = (addresses.source, addresses.destination, addresses.path);
+            ends == (call("N0AAA"), call("BEACON"), via) && frame[at..].ends_with(&beacon.text)
+        };
+        let sent = rig.pass(60 * MINUTE);
+        let (beacons, others): (Vec<_>, Vec<_>) =
+            sent.iter().partition(|(_, frame)| is_beacon(frame));
+        if !transmit {
+            assert!(sent.is_empty());
+            continue;
+        }
+        let [(first, _), (second, _), (third, _)] = beacons[..] else { panic!("{beacons:?}") };
+        assert!(first.since(Instant::START) <= MINUTE, "within a minute");
+        assert_eq!([second.since(*first), third.since(*second)], [every; 2]);
+        assert!(others.len() == 3 && others.iter().all(|(_, frame)| is_identification(frame)));
+        // Without a TNC there is none, and one when it is back.
+        rig.tnc(FramesIndication::State { port: 0, up: false });
+        assert!(rig.pass(60 * MINUTE).is_empty());
+        rig.tnc(FramesIndication::State { port: 0, up: true });
+        rig.tnc(FramesIndication::Credit { port: 0, credit: TNC });
+        let sent = rig.pass(MINUTE);
+        assert_eq!(sent.iter().filter(|(_, frame)| is_beacon(frame)).count(), 1, "{duty:?}");
+    }
 }
