@@ -16,12 +16,14 @@
 //! | [`soak`] | E25: many octets, many associations, and what they hold |
 //! | [`inet`] | TCP and IP of our own beside smoltcp and the kernel's |
 //! | [`radio`] | E8, E9: files by packet radio |
+//! | [`csma`] | how stations share a radio channel, beside the analysis |
 //! | [`jis`] | E17, E18, E20: pictures by a generated protocol |
 //! | [`octets`] | E11–E13, E15: checks, their operations, several layers in one pass |
 //! | [`wire`] | the limits of this machine: kernel TCP, raw UDP, the crossing of a layer |
 
 mod artp;
 mod command;
+mod csma;
 mod fairness;
 mod ftp;
 mod inet;
@@ -130,7 +132,7 @@ impl<Task, Ground> AnyTable for Table<Task, Ground> {
 }
 
 /// All tables, in the order of `all`.
-pub(crate) fn tables() -> [&'static dyn AnyTable; 25] {
+pub(crate) fn tables() -> [&'static dyn AnyTable; 26] {
     [
         map::TABLE,
         product_line::TABLE,
@@ -157,5 +159,6 @@ pub(crate) fn tables() -> [&'static dyn AnyTable; 25] {
         soak::TABLE,
         radio::LATENCY,
         radio::THROUGHPUT,
+        csma::TABLE,
     ]
 }
