@@ -70,7 +70,7 @@ impl Arguments {
         let tables = tables();
         if self.list {
             for table in &tables {
-                say!("{:<16}{}", table.about().name, table.about().title);
+                say!("{:<16} {}", table.about().name, table.about().title);
             }
             return Ok(());
         }
