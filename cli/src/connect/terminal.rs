@@ -7,6 +7,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 
+use rustix::io::ioctl_fionread;
 use stackwright_drivers::Waker;
 
 use crate::printable::Printable;
@@ -104,7 +105,8 @@ impl Terminal {
         if self.waiting.is_empty() {
             self.waiting = self.typed.try_recv().unwrap_or_default();
         }
-        !self.waiting.is_empty()
+        // What the thread has not read yet counts, too.
+        !self.waiting.is_empty() || ioctl_fionread(io::stdin()).is_ok_and(|octets| octets > 0)
     }
 
     /// Shows what came.
