@@ -4,6 +4,7 @@ use std::env;
 use std::fs::File;
 use std::process::Command;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, unshare};
 use stackwright_drivers::tun::CLONE;
@@ -27,6 +28,21 @@ pub(crate) fn alone(test: impl FnOnce() + Send + 'static) {
 pub(crate) fn ip(line: &str) {
     let status = Command::new("ip").args(line.split(' ')).status().expect("iproute2 is there");
     assert!(status.success(), "ip {line}");
+}
+
+/// Returns what ip(8) says.
+pub(crate) fn said(line: &str) -> String {
+    let output = Command::new("ip").args(line.split(' ')).output().expect("iproute2 is there");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Waits for what the kernel does at its leisure.
+pub(crate) fn until_so(mut is_so: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < Duration::from_secs(10), "the kernel never did it");
+        thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// Runs `body` in user and network namespaces of its own, without a right: in a process that runs

@@ -11,7 +11,7 @@ use stackwright_drivers::Driver;
 use stackwright_drivers::packet::{PacketSocket, address};
 use stackwright_wire::{BufferTree, Message as _, Pool};
 
-use crate::namespace::{ip, rootless};
+use crate::namespace::{ip, rootless, said, until_so};
 
 type M = BufferTree;
 
@@ -90,6 +90,10 @@ fn pair() {
     ip("link add va type veth peer name vb");
     ip("link set vb up");
     ip("link set va up");
+    // Both are up a while later: what is sent before is lost.
+    for name in ["va", "vb"] {
+        until_so(|| said(&format!("-br link show {name}")).contains(" UP "));
+    }
 }
 
 #[test]

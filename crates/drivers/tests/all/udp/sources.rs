@@ -8,7 +8,7 @@ use stackwright_contract::services::{
 use stackwright_contract::{Handle, Participant};
 use stackwright_wire::Message as _;
 
-use crate::namespace::{alone, ip};
+use crate::namespace::{alone, ip, said, until_so};
 use crate::udp::side::{AMPLE, Side, address, hear, message, name, stranger};
 
 /// Where `association` says that it is.
@@ -90,6 +90,11 @@ fn each_address_of_ipv6_answers_for_itself() {
             on_lo("fe80::6"),
             on_lo("fe80::5"),
         ];
+        // The kernel routes to a new address a while later.
+        let routes = || said("-6 route show table local");
+        until_so(|| {
+            ["fd77::1", "fd77::2", "fe80::5", "fe80::6"].iter().all(|it| routes().contains(it))
+        });
         asked_at_each("[::]:0", "[::]:0", &addresses);
     });
 }
