@@ -122,9 +122,10 @@ pub(crate) fn resume(resume: &Resume, again: Again<'_>) -> Result<(), Problem> {
             .filter(|journal| !matches!(journal.state, State::Refused { .. }))
             .collect(),
     };
-    let mut worst = 0;
+    let (mut worst, mut idle) = (0, true);
     for journal in journals {
         let done = if !is_claimed(&folder, &journal.id)? {
+            idle = false;
             go_on(&journal, resume, again)
         } else if resume.id.is_some() {
             let why = "is under way in another program";
@@ -144,6 +145,9 @@ pub(crate) fn resume(resume: &Resume, again: Again<'_>) -> Result<(), Problem> {
             }
             Ok(()) => {}
         }
+    }
+    if idle && !resume.json && !resume.quiet {
+        say!("There is nothing to resume.");
     }
     if worst == 0 { Ok(()) } else { Err(Problem::Told { code: worst }) }
 }

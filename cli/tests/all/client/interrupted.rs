@@ -287,7 +287,8 @@ fn torn_journals_and_those_of_a_later_version_are_told() {
     for id in ["aaaa", "cccc"] {
         scene.say(&["resume", id]).exited(1);
     }
-    scene.say(&["resume"]).succeeded();
+    assert_eq!(scene.say(&["resume"]).succeeded().text(), "There is nothing to resume.\n");
+    assert_eq!(scene.say(&["resume", "--json"]).succeeded().text(), "");
     scene.say(&["forget", "aaaa", "bbbb"]).succeeded();
     assert!(!complaints(&scene.say(&["transfers"])).contains("torn"));
 }
