@@ -5,6 +5,7 @@
 //! have [`EXTENDED_SYNTAX`].
 
 use stackwright_wire::Header;
+use stackwright_wire::internet::Ax25Arp;
 use stackwright_wire::syntax::{Case, Discriminant, Layout, Reference, Step, field};
 
 use crate::header::{AddressField, pid};
@@ -138,23 +139,26 @@ const INFORMATION: &[Step] = &[
     of::<ProtocolIdentifier>(),
     Step::Choice {
         by: Discriminant::Value(field(ProtocolIdentifier::NAME, "pid")),
-        cases: &[Case {
-            value: pid::SEGMENT as u64,
-            name: "segment",
-            steps: &[
-                of::<SegmentHeader>(),
-                Step::Choice {
-                    by: Discriminant::Value(field(SegmentHeader::NAME, "first")),
-                    cases: &[Case {
-                        value: 1,
-                        name: "first",
-                        steps: &[of::<SegmentedIdentifier>()],
-                    }],
-                    otherwise: &[],
-                },
-                Step::Rest("information"),
-            ],
-        }],
+        cases: &[
+            Case { value: 0xcd, name: "ARP", steps: &[of::<Ax25Arp>()] },
+            Case {
+                value: pid::SEGMENT as u64,
+                name: "segment",
+                steps: &[
+                    of::<SegmentHeader>(),
+                    Step::Choice {
+                        by: Discriminant::Value(field(SegmentHeader::NAME, "first")),
+                        cases: &[Case {
+                            value: 1,
+                            name: "first",
+                            steps: &[of::<SegmentedIdentifier>()],
+                        }],
+                        otherwise: &[],
+                    },
+                    Step::Rest("information"),
+                ],
+            },
+        ],
         otherwise: &[Step::Rest("information")],
     },
 ];

@@ -1,14 +1,14 @@
-//! ARP (RFC 826), with the probes of RFC 5227.
+//! ARP (RFC 826), with the probes of RFC 5227, over Ethernet and over AX.25.
 
 use core::net::{IpAddr, Ipv4Addr};
 
 use stackwright_contract::Context;
-use stackwright_wire::internet::{Arp, is_group};
+use stackwright_wire::internet::{Arp, Ax25Arp, is_group};
 use stackwright_wire::{Header, Message};
 
 use crate::neighbors::Neighbor;
 use crate::version::{ARP, Key};
-use crate::{NAME, Out, Resolve};
+use crate::{NAME, Out, Resolve, radio};
 
 const REQUEST: u16 = 1;
 const REPLY: u16 = 2;
@@ -44,12 +44,10 @@ impl<M: Message> Resolve<M> {
         (target, host): ([u8; 6], Ipv4Addr),
         out: Out<'_, M>,
     ) {
-        // Ethernet's hardware type: AX.25 has another, and longer addresses.
-        let Some(sender) = self.hardware.filter(|_| self.config.call.is_none()) else { return };
-        let mut octets = [0; Arp::LENGTH];
+        let Some(sender) = self.hardware else { return };
         let (hardware, protocol, hardware_length, protocol_length) = ((), (), (), ());
         let (sender_host, target_host) = (from.octets(), host.octets());
-        Arp {
+        let arp = Arp {
             hardware,
             protocol,
             hardware_length,
@@ -59,16 +57,29 @@ impl<M: Message> Resolve<M> {
             sender_host,
             target,
             target_host,
-        }
-        .encode(&mut octets);
-        self.transmit_own(cx, key, &octets, out);
+        };
+        let mut octets = [0; Ax25Arp::LENGTH];
+        let length = if self.config.call.is_some() {
+            radio::ax25_arp(arp).encode(&mut octets);
+            Ax25Arp::LENGTH
+        } else {
+            arp.encode(&mut octets);
+            Arp::LENGTH
+        };
+        self.transmit_own(cx, key, &octets[..length], out);
     }
 
     /// Handles what arrived from a station. Only a request for one of our addresses makes an entry,
     /// as RFC 826 merges: a gratuitous packet or a reply that nobody asked for changes at most what
     /// is known.
     pub(crate) fn on_arp(&mut self, cx: &Context, key: Key, mut packet: M, out: Out<'_, M>) {
-        let Ok(arp) = packet.pull::<Arp>() else {
+        let is_radio = self.config.call.is_some();
+        let arp = if is_radio {
+            packet.pull::<Ax25Arp>().ok().and_then(radio::arp)
+        } else {
+            packet.pull::<Arp>().ok()
+        };
+        let Some(arp) = arp else {
             return cx.dropped(NAME, "a malformed ARP packet");
         };
         let (sender, target) = (Ipv4Addr::from(arp.sender_host), Ipv4Addr::from(arp.target_host));
@@ -78,6 +89,8 @@ impl<M: Message> Resolve<M> {
             || is_group(arp.sender)
             || arp.sender == [0; 6]
             || Some(arp.sender) == self.hardware
+            // A station speaks for itself: by radio, whoever claims an address signs for it.
+            || is_radio && arp.sender != key.0
         {
             return cx.dropped(NAME, "an ARP packet that no other station sends");
         }
@@ -109,7 +122,12 @@ impl<M: Message> Resolve<M> {
             }
             None if is_for_us && arp.operation == REQUEST => {
                 let id = self.add_neighbor(cx, host, false, out);
-                self.learn(cx, id, arp.sender, out);
+                // By radio, another question would cost more than it tells.
+                if is_radio {
+                    self.confirm(cx, id, arp.sender, out);
+                } else {
+                    self.learn(cx, id, arp.sender, out);
+                }
             }
             None => {}
         }

@@ -12,7 +12,7 @@ pub struct Config {
     /// §2.1, RFC 4862 §5.4), and announced then.
     pub probes: bool,
     /// Time between two solicitations (RFC 4861 §10, RETRANS_TIMER). On a slow link it is at least
-    /// four times what the longest frame takes.
+    /// twice what the longest frame takes.
     pub retransmit_time: Duration,
     /// How long a neighbour is believed to be reachable after it answered, times a random factor
     /// between .5 and 1.5 (RFC 4861 §6.3.2).
@@ -20,8 +20,7 @@ pub struct Config {
     /// How long a neighbour has to confirm that it is reachable by what it sends, before it is
     /// asked (RFC 4861 §10, DELAY_FIRST_PROBE_TIME).
     pub delay: Duration,
-    /// The own call sign, where the stations are those of AX.25. ARP is not spoken there: the
-    /// neighbours are those that are known.
+    /// The own call sign, where the stations are those of AX.25.
     pub call: Option<CallSign>,
     /// Neighbours whose addresses are known and never change.
     pub neighbors: Vec<(IpAddr, [u8; 6])>,
@@ -38,5 +37,14 @@ impl Default for Config {
             call: None,
             neighbors: Vec::new(),
         }
+    }
+}
+
+impl Config {
+    /// Returns the configuration of a radio station. What was learned is believed for a quarter of
+    /// an hour, and own addresses are used at once: nothing is sent that nobody needs.
+    pub fn radio(call: CallSign) -> Self {
+        let reachable_time = Duration::from_secs(900);
+        Config { probes: false, reachable_time, call: Some(call), ..Config::default() }
     }
 }

@@ -28,14 +28,14 @@ pub const fn described<M: Message>() -> Described<Resolve<M>> {
 
 fn config(table: &dyn ParameterTable) -> Result<Config, Unfit> {
     let mut config = Config::default();
+    if let Some(call) = table.text("call") {
+        let is = || format!("is a call sign, such as N0CALL-7, and `{call}` stands there");
+        config = Config::radio(call.parse().map_err(|_| Unfit { key: "call", is: is() })?);
+    }
     config.probes = table.truth("probe").unwrap_or(config.probes);
     let time = |key| Ok(table.within(key, 1..=86_400_000)?.map(Duration::from_millis));
     config.retransmit_time = time("retransmit")?.unwrap_or(config.retransmit_time);
     config.reachable_time = time("reachable")?.unwrap_or(config.reachable_time);
-    if let Some(call) = table.text("call") {
-        let is = || format!("is a call sign, such as N0CALL-7, and `{call}` stands there");
-        config.call = Some(call.parse().map_err(|_| Unfit { key: "call", is: is() })?);
-    }
     let call = config.call;
     for text in table.text("neighbors").unwrap_or_default().split_whitespace() {
         let neighbor = text.split_once('=').and_then(|(host, station)| {

@@ -1,5 +1,5 @@
 //! Next hops on one link: ARP (RFC 826, RFC 5227) and neighbour discovery (RFC 4861, RFC 4862)
-//! between IP and Ethernet.
+//! between IP and Ethernet or AX.25.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -54,6 +54,7 @@ use stackwright_contract::{
     Outlet, Participant, PathLimits, Protocol,
 };
 use stackwright_wire::Message;
+use stackwright_wire::internet::is_group;
 
 use neighbors::{Neighbor, State};
 use own::Own;
@@ -237,7 +238,8 @@ impl<M: Message> Protocol for Resolve<M> {
             }
             DatagramsIndication::Changed { path, .. } => self.changed(path, out),
             DatagramsIndication::Listening { local, .. } => {
-                if let Some((address, _)) = radio::key(local) {
+                // That of all stations by radio is no own address.
+                if let Some((address, _)) = radio::key(local).filter(|(a, _)| !is_group(*a)) {
                     self.hardware = Some(address);
                     self.go_up(cx, out);
                 }

@@ -3,6 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr};
 
 use stackwright_contract::{Address, CallSign, Participant};
+use stackwright_wire::internet::{Arp, Ax25Arp};
 
 use crate::version::{ARP, Key, Version};
 
@@ -50,8 +51,13 @@ pub(crate) fn is_host_of(host: IpAddr, address: [u8; 6]) -> bool {
 /// Returns the station that the layer below knows by that key; `own` is for the address of none.
 pub(crate) fn station((address, kind): Key, own: CallSign) -> Participant {
     let pid = KINDS.iter().find(|(_, known)| *known == kind).map_or(ESCAPE, |(pid, _)| *pid);
-    let call = match address {
-        [0, 0, 0, 0, 0, 0] => Some(own),
+    Address::Station { call: call_sign(address).unwrap_or(own), pid, route: 0 }.into()
+}
+
+/// Returns the call sign for which a hardware address stands; that of none is zeros.
+fn call_sign(address: [u8; 6]) -> Option<CallSign> {
+    match address {
+        [0, 0, 0, 0, 0, 0] => None,
         [LOCAL, a, b, c, d, e] => {
             let packed = u64::from_be_bytes([0, 0, 0, a, b, c, d, e]);
             let mut octets = [0; 7];
@@ -62,8 +68,50 @@ pub(crate) fn station((address, kind): Key, own: CallSign) -> Participant {
             CallSign::from_octets(octets).ok()
         }
         _ => ALL.parse().ok(),
-    };
-    Address::Station { call: call.unwrap_or(own), pid, route: 0 }.into()
+    }
+}
+
+/// Returns the hardware address that stands for a station, or for all.
+fn address(call: CallSign) -> [u8; 6] {
+    if ALL.parse() == Ok(call) { [0xff; 6] } else { hardware(call) }
+}
+
+/// Returns a packet in the form of AX.25.
+pub(crate) fn ax25_arp(arp: Arp) -> Ax25Arp {
+    let Arp { hardware, protocol, hardware_length, protocol_length, operation, .. } = arp;
+    let octets = |address| call_sign(address).map_or([0; 7], CallSign::octets);
+    let (sender, target) = (octets(arp.sender), octets(arp.target));
+    let Arp { sender_host, target_host, .. } = arp;
+    Ax25Arp {
+        hardware,
+        protocol,
+        hardware_length,
+        protocol_length,
+        operation,
+        sender,
+        sender_host,
+        target,
+        target_host,
+    }
+}
+
+/// Returns a packet of AX.25 in the form that is handled; `None` where no station sends it.
+pub(crate) fn arp(packet: Ax25Arp) -> Option<Arp> {
+    let Ax25Arp { hardware, protocol, hardware_length, protocol_length, operation, .. } = packet;
+    let sender = address(CallSign::from_octets(packet.sender).ok()?);
+    let target = CallSign::from_octets(packet.target).map_or([0; 6], address);
+    let Ax25Arp { sender_host, target_host, .. } = packet;
+    Some(Arp {
+        hardware,
+        protocol,
+        hardware_length,
+        protocol_length,
+        operation,
+        sender,
+        sender_host,
+        target,
+        target_host,
+    })
 }
 
 /// Returns the key of a station below.
@@ -72,8 +120,7 @@ pub(crate) fn key(station: Participant) -> Option<Key> {
         Address::Hardware { address, kind } => Some((address, kind)),
         Address::Station { call, pid, .. } => {
             let (_, kind) = KINDS.iter().find(|(known, _)| *known == pid)?;
-            let is_all = ALL.parse() == Ok(call);
-            Some((if is_all { [0xff; 6] } else { hardware(call) }, *kind))
+            Some((address(call), *kind))
         }
         _ => None,
     }

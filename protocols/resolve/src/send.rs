@@ -70,16 +70,7 @@ impl<M: Message> Resolve<M> {
             To::Neighbor(id) => {
                 let id = id.filter(|id| self.neighbors.get(*id).is_some());
                 let id = id.or_else(|| self.neighbor(host));
-                let id = id.unwrap_or_else(|| {
-                    let id = self.add_neighbor(cx, host, true, out);
-                    // A station that was heard need not be asked for what follows from its name.
-                    if let Some(address) = self.heard(host)
-                        && let Some(neighbor) = self.neighbors.get_mut(id)
-                    {
-                        (neighbor.address, neighbor.state) = (address, State::Derived);
-                    }
-                    id
-                });
+                let id = id.unwrap_or_else(|| self.add_neighbor(cx, host, true, out));
                 if let Some(above) = self.above.get_mut(name) {
                     above.to = To::Neighbor(Some(id));
                 }
@@ -90,7 +81,7 @@ impl<M: Message> Resolve<M> {
 
     fn send_to(&mut self, cx: &Context, id: Handle, mut what: Queued<M>, out: Out<'_, M>) {
         let used = Used { sent: true, turn: self.turn() };
-        let (now, delay) = (cx.now(), self.config.delay);
+        let (now, delay) = (cx.now(), self.config.delay.max(self.interval()));
         let Some(neighbor) = self.neighbors.get_mut(id) else { return };
         neighbor.used = used;
         match neighbor.state {
@@ -188,6 +179,12 @@ impl<M: Message> Resolve<M> {
     ) {
         let Some(neighbor) = self.neighbors.get_mut(id) else { return };
         if matches!(neighbor.state, State::Permanent | State::Derived) {
+            if neighbor.address != address {
+                cx.dropped(
+                    NAME,
+                    "an address of another station than the one that is known to have it",
+                );
+            }
             return;
         }
         (neighbor.address, neighbor.state, neighbor.tries) = (address, state, 0);
@@ -219,13 +216,18 @@ impl<M: Message> Resolve<M> {
             }
         }
         let used = Used { sent: sends, turn: self.turn() };
-        self.neighbors.name(Neighbor::new(host, used))
+        let mut neighbor = Neighbor::new(host, used);
+        // A station that was heard need not be asked for what follows from its name.
+        if let Some(address) = self.heard(host) {
+            (neighbor.address, neighbor.state) = (address, State::Derived);
+        }
+        self.neighbors.name(neighbor)
     }
 
     /// Returns the time between two solicitations.
     pub(crate) fn interval(&self) -> Duration {
         let frame_time = Duration::from_micros(self.path.frame_time.into());
-        self.config.retransmit_time.max(4 * frame_time)
+        self.config.retransmit_time.max(2 * frame_time)
     }
 }
 

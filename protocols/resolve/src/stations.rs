@@ -60,12 +60,16 @@ impl<M: Message> Resolve<M> {
         if self.bases[version as usize].is_some() {
             return;
         }
+        // AX.25 delivers by destination: what is for all has a listener of its own there.
+        let of_all = self.config.call.map(|_| version.all().0);
         for kind in version.kinds() {
-            let listener = self.below.listen(*kind);
-            let local = self.station_of(([0; 6], *kind));
-            out.request(DatagramsRequest::Listen { listener, local });
-            for _ in 0..AWAITED {
-                self.expect(listener, out);
+            for address in [Some([0; 6]), of_all].into_iter().flatten() {
+                let listener = self.below.listen(*kind);
+                let local = self.station_of((address, *kind));
+                out.request(DatagramsRequest::Listen { listener, local });
+                for _ in 0..AWAITED {
+                    self.expect(listener, out);
+                }
             }
         }
         let base = self.station(cx, version.all(), out);
@@ -196,8 +200,11 @@ impl<M: Message> Resolve<M> {
             let mut station = Station::new(key, Used::default());
             match self.stations.resolve(&key).and_then(|other| self.below.get_mut(other)) {
                 // The station arrived while it was being opened: that name will be refused.
-                Some(other) => core::mem::swap(&mut station.gate, &mut other.gate),
-                None => self.make_room(cx, out),
+                Some(other) if !other.is_open => {
+                    core::mem::swap(&mut station.gate, &mut other.gate);
+                }
+                // By radio, it may arrive once more with what is for all.
+                _ => self.make_room(cx, out),
             }
             station.used = Used { sent: !station.gate.is_idle(), turn: self.turn() };
             self.below.arrived(name, || station);

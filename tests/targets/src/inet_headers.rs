@@ -2,7 +2,7 @@
 
 use stackwright::tcp::options::TcpOptions;
 use stackwright_wire::internet::{
-    Arp, Ethernet, Extensions, Icmp, Ipv4, Ipv4Options, Ipv6, NdpOptions, Neighbor,
+    Arp, Ax25Arp, Ethernet, Extensions, Icmp, Ipv4, Ipv4Options, Ipv6, NdpOptions, Neighbor,
     RouterAdvertisement, Tcp, Udp,
 };
 
@@ -12,6 +12,7 @@ use crate::headers::check;
 pub fn inet_headers(octets: &[u8]) {
     check::<Ethernet>(octets);
     check::<Arp>(octets);
+    check::<Ax25Arp>(octets);
     check::<Ipv4>(octets);
     check::<Ipv6>(octets);
     check::<Icmp>(octets);

@@ -1,4 +1,4 @@
-//! A host on Ethernet: it hears any ARP and any neighbour discovery, and sends.
+//! A host on Ethernet, or a radio station: it hears any ARP and any neighbour discovery, and sends.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,11 +6,11 @@ use stackwright::ethernet::{self, EthernetDatagrams};
 use stackwright::resolve::{Config, Resolve};
 use stackwright_compose::Over;
 use stackwright_contract::services::{
-    Credit, DatagramsIndication, DatagramsRequest, FramesIndication, FramesRequest,
+    Credit, DatagramsIndication, DatagramsRequest, Ended, FramesIndication, FramesRequest,
 };
 use stackwright_contract::{
-    Address, Context, Duration, Handle, IndicationOf, Names, Outlet, PathLimits, Protocol as _,
-    RequestOf,
+    Address, CallSign, Context, Duration, Handle, IndicationOf, Names, Outlet, Participant,
+    PathLimits, Protocol as _, RequestOf,
 };
 use stackwright_wire::check::Internet;
 use stackwright_wire::internet::pseudo_header;
@@ -109,6 +109,9 @@ fn ndp(input: &mut Input<'_>) -> (u16, Vec<u8>) {
 pub fn resolve(octets: &[u8]) {
     let mut input = Input(octets);
     let flags = input.octet();
+    if flags & 2 > 0 {
+        return radio(&mut input);
+    }
     let ethernet = EthernetDatagrams::new(ethernet::Config { address: OWN, lan: None }, 1);
     let config = Config { probes: flags & 1 > 0, ..Config::default() };
     let mut stack = Stack::new(Resolve::new(config, 2), ethernet);
@@ -194,6 +197,135 @@ pub fn resolve(octets: &[u8]) {
         let credit = Credit { octets: 1 << 20, messages: 64 };
         stack.handle_indication(&cx, FramesIndication::Credit { port: 0, credit }, &mut words);
         let (neighbors, below) = stack.upper.known();
+        assert!(neighbors <= KNOWN_MOST.0 && below <= KNOWN_MOST.1, "{neighbors} {below}");
+    }
+}
+
+/// A radio station's next hops, over a link that opens what it is asked for.
+struct Link {
+    open: Vec<Handle>,
+    awaited: Vec<Handle>,
+    asked: Vec<RequestOf<Resolve<M>>>,
+}
+
+impl Outlet<Resolve<M>> for Link {
+    fn indicate(&mut self, _: IndicationOf<Resolve<M>>) {}
+
+    fn request(&mut self, request: RequestOf<Resolve<M>>) {
+        self.asked.push(request);
+    }
+}
+
+/// Does what was asked for below.
+fn serve(resolve: &mut Resolve<M>, cx: &Context, link: &mut Link) {
+    while !link.asked.is_empty() {
+        for request in std::mem::take(&mut link.asked) {
+            let word = match request {
+                DatagramsRequest::Listen { listener, local } => {
+                    DatagramsIndication::Listening { listener, local }
+                }
+                DatagramsRequest::Await { association, .. } => {
+                    link.awaited.push(association);
+                    continue;
+                }
+                DatagramsRequest::Open { association, remote, .. } => {
+                    link.open.push(association);
+                    opened(association, remote)
+                }
+                DatagramsRequest::Close { name } => {
+                    link.open.retain(|open| *open != name);
+                    DatagramsIndication::Ended { name, why: Ended::Finished }
+                }
+                DatagramsRequest::Send { association, batch, .. } => {
+                    assert!(link.open.contains(&association), "only what is open sends");
+                    DatagramsIndication::Credit { association, credit: batch.cost() }
+                }
+                _ => continue,
+            };
+            resolve.handle_indication(cx, word, link);
+        }
+    }
+}
+
+fn opened(association: Handle, remote: Participant) -> DatagramsIndication<M> {
+    let (local, path) = (remote, PathLimits::of_longest(256));
+    DatagramsIndication::Opened { association, local, remote, credit: AMPLE, path }
+}
+
+/// The call signs of a few stations, of all, and such that are none.
+fn call(input: &mut Input<'_>) -> [u8; 7] {
+    match input.octet() {
+        0..200 => [0x9c, 0x60, 0x82, 0x82, 0x82, 0x40, input.octet() << 1],
+        200..220 => [0xa2, 0xa6, 0xa8, 0x40, 0x40, 0x40, 0],
+        _ => std::array::from_fn(|_| input.octet()),
+    }
+}
+
+fn radio(input: &mut Input<'_>) {
+    let own = CallSign::from_octets([0x9c, 0x60, 0x82, 0x82, 0x82, 0x40, 0]).expect("N0AAA");
+    let mut resolve = Resolve::<M>::new(Config::radio(own), 2);
+    let mut link = Link { open: Vec::new(), awaited: Vec::new(), asked: Vec::new() };
+    let (cx, mut names) = (Context::new(1), Names::new());
+    let at = |host: Ipv4Addr| Address::InternetProtocol { host: host.into(), protocol: 0 }.into();
+    let (listener, association) = (names.name(()), names.name(()));
+    let listen = DatagramsRequest::Listen { listener, local: at(OWN4) };
+    resolve.handle_request(&cx, listen, &mut link);
+    let wait = DatagramsRequest::Await { listener, association, credit: AMPLE };
+    resolve.handle_request(&cx, wait, &mut link);
+    serve(&mut resolve, &cx, &mut link);
+    while !input.is_empty() {
+        let what = input.octet();
+        match what {
+            0..190 => {
+                let from = call(input);
+                let mut packet = vec![0, 3, 0, 0xcc, 7, 4, 0, input.octet() % 4];
+                packet.extend(if what < 150 { from } else { call(input) });
+                packet.extend([10, 0, input.octet() % 2, input.octet()]);
+                packet.extend(call(input));
+                packet.extend([10, 0, input.octet() % 2, input.octet()]);
+                if what >= 180 {
+                    packet.truncate(input.octet().into());
+                }
+                let nth = usize::from(input.octet()) % link.open.len().max(1);
+                let association = match CallSign::from_octets(from) {
+                    Ok(call) if !link.awaited.is_empty() => {
+                        let name = link.awaited.swap_remove(nth % link.awaited.len());
+                        link.open.push(name);
+                        let remote = Address::Station { call, pid: 0xcd, route: 0 }.into();
+                        resolve.handle_indication(&cx, opened(name, remote), &mut link);
+                        name
+                    }
+                    _ => link.open[nth],
+                };
+                let (batch, properties) =
+                    (M::with_headroom(64, &packet).into(), Default::default());
+                let arrives = DatagramsIndication::Delivered { association, batch, properties };
+                resolve.handle_indication(&cx, arrives, &mut link);
+            }
+            190..230 => {
+                let host = Ipv4Addr::new(10, 0, input.octet() % 2, input.octet());
+                let (association, local) = (names.name(()), None);
+                let (remote, credit) = (at(host), AMPLE);
+                let open = DatagramsRequest::Open { association, remote, local, credit };
+                resolve.handle_request(&cx, open, &mut link);
+                let (batch, properties) =
+                    (M::with_headroom(64, &[0x45; 20]).into(), Default::default());
+                let send = DatagramsRequest::Send { association, batch, properties };
+                resolve.handle_request(&cx, send, &mut link);
+                resolve.handle_request(
+                    &cx,
+                    DatagramsRequest::Close { name: association },
+                    &mut link,
+                );
+            }
+            _ => {
+                let time = u64::from(input.number()) * u64::from(what % 16);
+                cx.set_now(cx.now() + Duration::from_millis(time));
+                resolve.handle_timeout(&cx, &mut link);
+            }
+        }
+        serve(&mut resolve, &cx, &mut link);
+        let (neighbors, below) = resolve.known();
         assert!(neighbors <= KNOWN_MOST.0 && below <= KNOWN_MOST.1, "{neighbors} {below}");
     }
 }

@@ -12,10 +12,12 @@ use stackwright_programs::scratch::Scratch;
 
 const CLIENT: &str = include_str!("../../../cli/stacks/ftp-radio.toml");
 
-/// The file, for a station whose TNC is there.
-fn at_tnc(text: &str, tnc: Option<SocketAddr>) -> String {
+/// The file, for a station whose TNC is there; without neighbours, it asks for them.
+fn at_tnc(text: &str, tnc: Option<SocketAddr>, has_neighbors: bool) -> String {
     let text = text.replace("N0CALL-2", "N0AAA-2").replace("N0CALL-1", "N0AAA-1");
-    text.replace("127.0.0.1:8001", &tnc.expect("a TNC").to_string())
+    let text = text.replace("127.0.0.1:8001", &tnc.expect("a TNC").to_string());
+    let asks = |line: &&str| has_neighbors || !line.starts_with("neighbors");
+    text.lines().filter(asks).flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The client's stack as the server's: the ends change places.
@@ -29,7 +31,7 @@ fn served() -> String {
     format!("{above}[tcp]\n{below}")
 }
 
-fn a_file_crosses(rate: &str) {
+fn a_file_crosses(rate: &str, has_neighbors: bool) {
     let text = format!(
         "rate = '{rate}'\nkey-up = '100 ms'\npersistence = 1\nslot = '20 ms'\n\
          [[station]]\nname = 'N0AAA-1'\nkiss = '127.0.0.1:0'\n\
@@ -41,8 +43,8 @@ fn a_file_crosses(rate: &str) {
     let [file, server, client, copy] =
         ["f", "server.toml", "client.toml", "copy"].map(|name| folder.join(name));
     fs::write(&file, &content).expect("a folder of ours");
-    fs::write(&server, at_tnc(&served(), channel.tnc(0))).expect("a folder of ours");
-    fs::write(&client, at_tnc(CLIENT, channel.tnc(1))).expect("a folder of ours");
+    fs::write(&server, at_tnc(&served(), channel.tnc(0), has_neighbors)).expect("a folder of ours");
+    fs::write(&client, at_tnc(CLIENT, channel.tnc(1), has_neighbors)).expect("a folder of ours");
     let mut serve = Command::new(stackwright());
     serve.arg("serve").arg(folder.path()).args(["--listen", "44.0.0.1:21", "--stack"]).arg(server);
     let _server = Running::start(serve.stdin(Stdio::null()).stdout(Stdio::null()));
@@ -54,10 +56,10 @@ fn a_file_crosses(rate: &str) {
 
 #[test]
 fn a_file_crosses_at_1200_bits_a_second() {
-    a_file_crosses("1200 b/s");
+    a_file_crosses("1200 b/s", true);
 }
 
 #[test]
-fn a_file_crosses_at_9600_bits_a_second() {
-    a_file_crosses("9600 b/s");
+fn a_file_crosses_at_9600_bits_a_second_between_stations_that_ask_for_each_other() {
+    a_file_crosses("9600 b/s", false);
 }

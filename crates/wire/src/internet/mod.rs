@@ -198,3 +198,34 @@ pub struct Arp {
     /// The protocol address that is asked for, or that asked.
     pub target_host: [u8; 4],
 }
+
+/// An ARP packet for IPv4 on AX.25, whose addresses are call signs as in a frame.
+#[derive(Header, Clone, PartialEq, Eq, Debug)]
+pub struct Ax25Arp {
+    /// AX.25.
+    #[bits(16)]
+    #[fixed(3)]
+    pub hardware: (),
+    /// IPv4, by its protocol identifier (AX.25 v2.2 §3.4).
+    #[bits(16)]
+    #[fixed(0xcc)]
+    pub protocol: (),
+    /// Octets of a hardware address.
+    #[bits(8)]
+    #[fixed(7)]
+    pub hardware_length: (),
+    /// Octets of a protocol address.
+    #[bits(8)]
+    #[fixed(4)]
+    pub protocol_length: (),
+    /// A request is 1, a reply 2.
+    pub operation: u16,
+    /// The sender's call sign.
+    pub sender: [u8; 7],
+    /// The sender's protocol address.
+    pub sender_host: [u8; 4],
+    /// The call sign that asked; zeros in a request.
+    pub target: [u8; 7],
+    /// The protocol address that is asked for, or that asked.
+    pub target_host: [u8; 4],
+}
