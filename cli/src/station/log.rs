@@ -8,11 +8,10 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::Duration;
 
 use stackwright::ax25::TRANSMITTED;
-use stackwright::contract::{Instant, Listener, Protocol};
-use stackwright::ftp::Server;
+use stackwright::contract::{Instant, Listener};
+use stackwright::ftp::DIALOGUE;
 
 use crate::report::log;
-use crate::stacks::Message;
 use crate::tnc::{TncFrames, state_of_tnc};
 
 /// How long a line that says what is not done is not said again.
@@ -48,7 +47,7 @@ impl Listener for Log {
     fn event(&mut self, now: Instant, protocol: &'static str, what: Arguments<'_>) {
         if self.verbose {
             log(protocol, &what);
-        } else if protocol == TRANSMITTED || protocol == <Server<Message> as Protocol>::FACTS.name {
+        } else if [TRANSMITTED, DIALOGUE].contains(&protocol) {
             return; // every frame, and every line of a dialogue
         }
         let mut text = what.to_string();

@@ -40,6 +40,10 @@ pub use server::{Server, Serving};
 /// The name in a refusal and in a trace.
 const NAME: &str = "ftp";
 
+/// The events that tell each line of a dialogue, for people that want to see them, are of this
+/// name.
+pub const DIALOGUE: &str = NAME;
+
 /// The port of a control association (RFC 959 §8).
 pub const PORT: u16 = 21;
 

@@ -112,6 +112,11 @@ fn offers(served: &Scratch, more: &str) -> String {
 
 /// Starts a station, and waits until it runs.
 fn station(call: &str, tnc: SocketAddr, rate: u32, more: &str) -> Running {
+    station_saying(Stdio::null(), (call, tnc, rate), more)
+}
+
+/// The same; what it tells its operator goes to `said`.
+fn station_saying(said: Stdio, (call, tnc, rate): (&str, SocketAddr, u32), more: &str) -> Running {
     let folder = Scratch::new();
     let file = folder.join("station.toml");
     let rate = rate * SPEED;
@@ -119,7 +124,7 @@ fn station(call: &str, tnc: SocketAddr, rate: u32, more: &str) -> Running {
         format!("call = \"{call}\"\n[tnc.vhf]\nline = \"tcp://{tnc}\"\nrate = {rate}\n{more}");
     fs::write(&file, text).expect("a folder of ours");
     let mut command = Command::new(stackwright());
-    command.arg("station").arg(&file).stdin(Stdio::null()).stderr(Stdio::null());
+    command.arg("station").arg(&file).stdin(Stdio::null()).stderr(said);
     let mut running = Running::start(command.stdout(Stdio::piped()));
     let mut lines = BufReader::new(running.output()).lines();
     assert!(lines.any(|line| line.expect("text").starts_with("Press")), "it runs");
@@ -156,10 +161,18 @@ fn addresses_need_not_follow_from_call_signs() {
 
 #[test]
 fn a_folder_is_listed_and_a_file_shown() {
-    let air = Air::new(9600, 0.0, false);
+    let mut air = Air::new(9600, 0.0, false);
+    air.stations[0].kill();
+    let log = air.state.join("log");
+    let said = fs::File::create(&log).expect("a folder of ours").into();
+    let ends = ("N0BBB", air.channel.tnc(1).expect("a TNC"), air.rate);
+    air.stations[0] = station_saying(said, ends, &offers(&air.served, ""));
     fs::write(air.served.join("note"), "hello").expect("a folder of ours");
     assert!(air.run("ls", &["air:/"], "").succeeded().text().contains("note"));
     assert_eq!(air.run("cat", &["air:/note"], "").succeeded().text(), "hello");
+    // The operator is told what was done, and not every line of how.
+    let said = fs::read_to_string(log).expect("text");
+    assert!(said.contains("has listed /") && !said.contains("USER"), "{said}");
 }
 
 #[test]
