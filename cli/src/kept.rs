@@ -2,7 +2,7 @@
 
 use indicatif::HumanBytes;
 
-/// What a person is told of it.
+/// What a person who reads the output is told.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Kept {
     pub(crate) id: String,

@@ -34,8 +34,8 @@ impl Bars {
         Bars { multi, files: BTreeMap::new(), total }
     }
 
-    /// A file is under way, of which `there` octets are there already.
-    /// Where it `is_timed`, it is said how long it still takes.
+    /// A file is under way, of which `there` octets are there already. Where it `is_timed`, its
+    /// caller says how long it still takes.
     pub(super) fn begin(
         &mut self,
         key: u64,

@@ -4,19 +4,18 @@
 use std::num::NonZero;
 use std::time::{Duration, Instant};
 
+use stackwright::ax25::air_time;
 use stackwright::xstp;
 
 use crate::air::AirLink;
 
-/// Octets of a frame around a packet of XSTP: IPv4's header, that of a UI frame, its check and its
-/// flags; and those of a packet before its data.
-const AROUND: u64 = 20 + 16 + 2 + 2;
+/// Octets of a frame before a packet of XSTP: IPv4's header, and that of a UI frame; and those of a
+/// packet before its data.
+const BEFORE: u64 = 20 + 16;
 const HEADER: u64 = 16;
 /// Octets of XSTP's longest packet in a frame of 256 octets, as the stacks by radio have it.
 const PACKET: u16 = 236;
 const PAYLOAD: u64 = PACKET as u64 - HEADER;
-/// How much longer stuffed bits make a frame, in thousandths.
-const STUFFED: u64 = 1016;
 /// What passes between a burst and the next, besides the frame that answers: two key-ups, and two
 /// times some slots before them.
 const TURN: Duration = Duration::from_millis(1200);
@@ -30,7 +29,7 @@ const EVERY: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AirTime {
     /// In bit/s.
-    rate: u64,
+    rate: u32,
     /// Packets of a burst.
     burst: u64,
     /// Octets that count as moved before they have arrived, where this side stores.
@@ -40,21 +39,22 @@ pub(super) struct AirTime {
 impl AirTime {
     /// Returns what a link carries; `stores`: from this side.
     pub(super) fn of(link: &AirLink, stores: bool) -> Self {
-        let rate = NonZero::new(link.rate.into()).unwrap_or(NonZero::<u64>::MIN);
-        let config = xstp::Config::radio(rate, PACKET);
+        let rate = NonZero::new(link.rate).unwrap_or(NonZero::<u32>::MIN);
+        let config = xstp::Config::radio(rate.into(), PACKET);
         let burst = u64::from(config.window);
         // What is told was taken with the answer to a burst, of which it fills half on average.
         let waits = config.send.octets as u64 - burst * PAYLOAD / 2;
         AirTime { rate: rate.get(), burst, ahead: stores.then_some(waits) }
     }
 
-    /// Returns how long so many octets of a file take, alone on the channel.
+    /// Returns how long that many octets of a file take, alone on the channel.
     fn takes(&self, octets: u64) -> Duration {
         let packets = octets.div_ceil(PAYLOAD);
         let bursts = packets.div_ceil(self.burst);
-        let around = packets * (AROUND + HEADER) + bursts * (AROUND + HEADER);
-        let bits = 8 * (octets + around) * STUFFED / 1000;
-        TURN * bursts as u32 + Duration::from_secs_f64(bits as f64 / self.rate as f64)
+        let frame = |data| air_time((BEFORE + HEADER + data) as usize, self.rate);
+        let (last, full) = (octets % PAYLOAD, (octets / PAYLOAD) as u32);
+        let data = frame(PAYLOAD) * full + if last == 0 { Duration::ZERO } else { frame(last) };
+        data + (frame(0) + TURN) * bursts as u32
     }
 }
 

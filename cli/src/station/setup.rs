@@ -138,12 +138,8 @@ fn serving(
         ..server::Config::new(Box::new(Anonymous(rights)))
     };
     let hardware = |(host, call): &(_, _)| (IpAddr::V4(*host), resolve::hardware(*call));
-    let stations = resolve::Config {
-        probes: false,
-        call: Some(file.call),
-        neighbors: neighbors.iter().map(hardware).collect(),
-        ..resolve::Config::default()
-    };
+    let neighbors = neighbors.iter().map(hardware).collect();
+    let stations = resolve::Config { neighbors, ..resolve::Config::radio(file.call) };
     let packet = (file.links.longest - IPV4_HEADER) as u16;
     // Stations of all TNCs are waited for as long as those of the slowest.
     let rate = file.tncs.iter().map(|tnc| tnc.kiss.rate).min().expect("a station has a TNC");

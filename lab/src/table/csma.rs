@@ -1,5 +1,6 @@
-//! Throughput of p-persistent CSMA by the load: the simulator's channel beside the analysis of
-//! Kleinrock and Tobagi.
+//! Throughput of p-persistent CSMA by the load: the simulator's channel beside an analysis under
+//! the assumptions of Kleinrock and Tobagi. It was derived from them here, and is the paper's own
+//! where p is 1; the paper's curves for less were not at hand.
 //!
 //! L. Kleinrock, F. A. Tobagi, "Packet Switching in Radio Channels: Part I", IEEE Transactions on
 //! Communications COM-23(12), 1975. Stations without number share a channel whose slot is the
@@ -31,7 +32,7 @@ const STATIONS: usize = 100;
 /// How many stations may become ready while others draw. In the mean it is less than one.
 const LATER: usize = 32;
 
-const ANALYSIS: &str = "Kleinrock and Tobagi";
+const ANALYSIS: &str = "analysis";
 const SIMULATED: &str = "simulated";
 const WAITS: &str = "simulated, TNCs";
 /// How far the simulator may be from the analysis, as a share of it, and the throughput above which
@@ -51,10 +52,10 @@ pub(super) const TABLE: &dyn AnyTable = &Table::<Task, ()> {
         name: "csma",
         title: "throughput of p-persistent CSMA",
         measures: "Packets that arrive, in the time of one, by the packets that become ready \
-                   meanwhile, with a propagation delay and slots of .01 packets. The analysis of \
-                   Kleinrock and Tobagi (1975), slotted; the simulator’s channel under their \
-                   assumptions, where a station that hears another one goes away; and 100 stations \
-                   that wait instead, as TNCs do, each with one packet at most.",
+                   meanwhile, with a propagation delay and slots of .01 packets. An analysis of \
+                   the model of Kleinrock and Tobagi (1975), slotted; the simulator’s channel \
+                   under their assumptions, where a station that hears another one goes away; and \
+                   100 stations that wait instead, as TNCs do, each with one packet at most.",
         source: "",
         axes: Axes { x: "load, packets", y: "throughput, packets", log_x: true, log_y: false },
         limit: Limit::Work,

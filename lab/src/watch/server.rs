@@ -41,22 +41,25 @@ impl Server {
         self.0.local_addr().expect("it is bound")
     }
 
-    /// Answers until it is to end.
+    /// Answers until it is to end: each connection on its own, since a browser opens some before
+    /// it has anything to ask.
     pub(super) fn serve(
         &self,
         stop: &Stop,
-        answer: impl Fn(&str, &str) -> Answer,
+        answer: impl Fn(&str, &str) -> Answer + Sync,
     ) -> io::Result<()> {
-        while !stop.asked() {
-            match self.0.accept() {
-                // A browser that hangs up is none of anybody's business.
-                Ok((stream, _)) => drop(self.converse(stream, &answer)),
-                Err(why) if why.kind() == ErrorKind::WouldBlock => thread::sleep(LOOK),
-                Err(why) if why.kind() == ErrorKind::Interrupted => {}
-                Err(why) => return Err(why),
+        thread::scope(|scope| {
+            while !stop.asked() {
+                match self.0.accept() {
+                    // A browser that hangs up is none of anybody's business.
+                    Ok((stream, _)) => drop(scope.spawn(|| self.converse(stream, &answer))),
+                    Err(why) if why.kind() == ErrorKind::WouldBlock => thread::sleep(LOOK),
+                    Err(why) if why.kind() == ErrorKind::Interrupted => {}
+                    Err(why) => return Err(why),
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn converse(
@@ -112,5 +115,30 @@ impl Server {
             body.len()
         )?;
         stream.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What browsers do, so as to be quicker when there is something to ask.
+    #[test]
+    fn a_connection_that_asks_nothing_yet_does_not_hold_others_up() {
+        let (server, stop) = (Server::bind(0).expect("a port"), Stop::default());
+        let address = server.address();
+        let connect = || TcpStream::connect(address).expect("it listens");
+        let ask = |mut stream: TcpStream| {
+            write!(stream, "GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("it listens");
+            io::read_to_string(stream).expect("an answer")
+        };
+        thread::scope(|scope| {
+            let serving = scope.spawn(|| server.serve(&stop, |_, _| Answer::Page("here")));
+            let early = connect();
+            assert!(ask(connect()).ends_with("\r\n\r\nhere"));
+            assert!(ask(early).ends_with("\r\n\r\nhere"));
+            stop.ask();
+            serving.join().expect("it ends").expect("it listens");
+        });
     }
 }

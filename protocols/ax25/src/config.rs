@@ -177,8 +177,9 @@ impl Config {
     }
 }
 
-/// Returns how long a frame of `octets` octets takes on the air at `rate` bit/s.
-pub(crate) fn air_time(octets: usize, rate: u32) -> Duration {
+/// Returns how long a frame of `octets` octets, without its check and its flags, takes on the air
+/// at `rate` bit/s.
+pub fn air_time(octets: usize, rate: u32) -> Duration {
     let bits = (octets + 2 + 2) as u64 * 8 * 64 / 63;
     Duration::from_nanos(bits.saturating_mul(1_000_000_000) / u64::from(rate))
 }

@@ -45,7 +45,7 @@ pub mod xid;
 
 pub use stackwright_contract::ax25 as header;
 
-pub use config::{Config, Digipeating, FrameLength, LinkVersion, Route};
+pub use config::{Config, Digipeating, FrameLength, LinkVersion, Route, air_time};
 pub use described::{described, described_rules};
 pub use link::LinkState;
 pub use rules::{AirRules, AirRulesConfig, Beacon, Identification, TRANSMITTED, Transmitted};

@@ -78,39 +78,32 @@ fn address(call: CallSign) -> [u8; 6] {
 
 /// Returns a packet in the form of AX.25.
 pub(crate) fn ax25_arp(arp: Arp) -> Ax25Arp {
-    let Arp { hardware, protocol, hardware_length, protocol_length, operation, .. } = arp;
     let octets = |address| call_sign(address).map_or([0; 7], CallSign::octets);
-    let (sender, target) = (octets(arp.sender), octets(arp.target));
-    let Arp { sender_host, target_host, .. } = arp;
     Ax25Arp {
-        hardware,
-        protocol,
-        hardware_length,
-        protocol_length,
-        operation,
-        sender,
-        sender_host,
-        target,
-        target_host,
+        hardware: (),
+        protocol: (),
+        hardware_length: (),
+        protocol_length: (),
+        operation: arp.operation,
+        sender: octets(arp.sender),
+        sender_host: arp.sender_host,
+        target: octets(arp.target),
+        target_host: arp.target_host,
     }
 }
 
 /// Returns a packet of AX.25 in the form that is handled; `None` where no station sends it.
 pub(crate) fn arp(packet: Ax25Arp) -> Option<Arp> {
-    let Ax25Arp { hardware, protocol, hardware_length, protocol_length, operation, .. } = packet;
-    let sender = address(CallSign::from_octets(packet.sender).ok()?);
-    let target = CallSign::from_octets(packet.target).map_or([0; 6], address);
-    let Ax25Arp { sender_host, target_host, .. } = packet;
     Some(Arp {
-        hardware,
-        protocol,
-        hardware_length,
-        protocol_length,
-        operation,
-        sender,
-        sender_host,
-        target,
-        target_host,
+        hardware: (),
+        protocol: (),
+        hardware_length: (),
+        protocol_length: (),
+        operation: packet.operation,
+        sender: address(CallSign::from_octets(packet.sender).ok()?),
+        sender_host: packet.sender_host,
+        target: CallSign::from_octets(packet.target).map_or([0; 6], address),
+        target_host: packet.target_host,
     })
 }
 

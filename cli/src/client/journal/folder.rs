@@ -1,4 +1,5 @@
-//! Where journals are, and who has which: the one that holds the lock (flock) of `ID.lock`.
+//! Where journals are, and which program keeps which: the one that holds the lock (flock) of
+//! `ID.lock`.
 //!
 //! They lie in `$XDG_STATE_HOME/stackwright/transfers` (else below `~/.local/state`).
 

@@ -138,7 +138,7 @@ impl<S: Store> Keeper<S> {
         if self.is_kept { self.write() } else { Ok(()) }
     }
 
-    /// There are so many octets.
+    /// That many octets are there.
     pub(super) fn moved(&mut self, octets: u64) -> io::Result<()> {
         self.moved = octets;
         let now = self.store.now();

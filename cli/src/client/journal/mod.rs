@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `mod.rs` | what a journal says, as TOML |
 //! | `keeper.rs` | when it is written, and what is believed of it afterwards |
-//! | `folder.rs` | where journals are, and who has which |
+//! | `folder.rs` | where journals are, and which program keeps which |
 //! | `running.rs` | the journals of the copies of a command |
 //! | `commands.rs` | `transfers`, `resume`, `forget` |
 //!
@@ -24,7 +24,6 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 pub(crate) use commands::{Forget, Resume, Transfers, forget, resume, transfers};
 pub(crate) use running::Running;
@@ -40,7 +39,6 @@ const BLOCKS: u64 = 4;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 struct Journal {
-    version: i64,
     /// The name of its file.
     id: String,
     direction: Direction,
@@ -65,6 +63,8 @@ struct Journal {
     command: Vec<String>,
     /// The folder where that command was given.
     folder: PathBuf,
+    /// The last line: nothing that was cut short is a journal.
+    version: i64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -109,8 +109,7 @@ enum Unusable {
 }
 
 impl Journal {
-    /// Reads what [`Journal::text`] returned. `version` is its last line: nothing that was cut
-    /// short is one.
+    /// Reads what [`Journal::text`] returned.
     fn read(text: &str) -> Result<Self, Unusable> {
         let table: toml::Table = toml::from_str(text).map_err(|_| Unusable::Torn)?;
         match table.get("version").and_then(toml::Value::as_integer) {
@@ -121,12 +120,7 @@ impl Journal {
     }
 
     fn text(&self) -> String {
-        let Ok(Value::Object(fields)) = serde_json::to_value(self) else { return String::new() };
-        let lines = fields.iter().map(|(name, value)| {
-            // TOML writes numbers, texts and lists of them as JSON does, but for this letter.
-            format!("{name} = {}\n", value.to_string().replace('\u{7f}', "\\u007f"))
-        });
-        lines.collect()
+        toml::to_string(self).expect("a journal has no key that is not a text")
     }
 
     /// Returns the last `count` blocks of what is known, the first of them first.

@@ -47,7 +47,7 @@ impl Running {
         Ok(why.flatten())
     }
 
-    /// There are so many octets of a file.
+    /// That many octets of a file are there.
     pub(crate) fn moved(&mut self, job: usize, octets: u64) -> Result<(), Problem> {
         self.with(job, |slot| slot.keeper.moved(octets)).map(|_| ())
     }

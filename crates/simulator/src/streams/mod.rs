@@ -15,8 +15,8 @@
 //! they arrive. An urgent octet stays in line.
 //!
 //! It is the double of the *adapter* to the kernel, for tests of what stands above: they script its
-//! pace, its deafness and the order of ends, which a real TCP does not let them. For loss, windows and
-//! round trips, a real transport stands over [simulated datagrams](crate::SimulatedDatagrams).
+//! pace, its deafness and the order of ends, which a real TCP does not let them. For loss, windows
+//! and round trips, a real transport stands over [simulated datagrams](crate::SimulatedDatagrams).
 
 mod connect;
 mod habits;
