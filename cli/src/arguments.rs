@@ -16,6 +16,7 @@ use crate::dissector::Dissector;
 use crate::explain::{Draw, Explain};
 use crate::features::Features;
 use crate::generate::{Completions, Manual};
+use crate::heard::Heard;
 use crate::jis::Jis;
 use crate::monitor::Monitor;
 use crate::perf::Perf;
@@ -113,6 +114,8 @@ pub(crate) enum Command {
     Channel(channel::Arguments),
     /// Show the frames that a radio's TNC receives; transmits nothing.
     Monitor(Monitor),
+    /// List the stations heard: by a TNC while it listens, or by a station that programs share.
+    Heard(Heard),
     /// Run a packet radio station: programs share its links (AGW) and its TNC (KISS).
     Station(Station),
     /// Call a station by radio, as a terminal on an AX.25 link through a TNC.

@@ -33,6 +33,7 @@ mod features;
 mod flawed;
 mod generate;
 mod graphs;
+mod heard;
 mod identity;
 mod inet;
 mod interrupts;
@@ -105,6 +106,7 @@ fn run() -> u8 {
         Command::Features(features) => (features.json, features::run(features)),
         Command::Channel(channel) => (channel.json, channel::run(channel)),
         Command::Monitor(monitor) => (monitor.json, monitor::run(monitor)),
+        Command::Heard(heard) => (heard.json, heard::run(heard)),
         Command::Station(station) => (false, station::run(station)),
         Command::Connect(connect) => (false, connect::run(connect)),
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),

@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant as Clock;
 
 use clap::Args;
 use stackwright::ax25::header::LinksHeard;
@@ -60,12 +61,20 @@ pub(crate) fn run(monitor: &Monitor) -> Result<(), Problem> {
         let device = device(name, &driver, pool)?;
         return show(monitor, driver, device, LinkType::RAW);
     }
-    let unfit = |why| Problem::Line { line: monitor.line.clone(), why };
-    let address = TncAddress::parse(&monitor.line).map_err(unfit)?;
-    // Every port, and frames as long as any TNC has.
-    let config = Config { longest: LONGEST_MOST, ports: PORTS_MOST, ..Config::default() };
-    let stack = address.open(config, &driver, 0, pool)?;
+    let stack = tnc(&monitor.line, &driver, pool)?;
     show(monitor, driver, stack, LinkType::AX25_KISS)
+}
+
+/// Opens a TNC to hear it: every port, and frames as long as any has.
+pub(crate) fn tnc(
+    line: &str,
+    driver: &Driver,
+    pool: Arc<Pool<Message>>,
+) -> Result<TncFrames, Problem> {
+    let unfit = |why| Problem::Line { line: line.into(), why };
+    let address = TncAddress::parse(line).map_err(unfit)?;
+    let config = Config { longest: LONGEST_MOST, ports: PORTS_MOST, ..Config::default() };
+    address.open(config, driver, 0, pool)
 }
 
 /// Opens a device whose packets are as they would leave: segments, with complete checks.
@@ -104,23 +113,49 @@ where
         None => Shown::new(monitor, None, link),
     };
     shown.begin()?;
+    let done = hear(&mut driver, &mut stack, None, |word| match word {
+        Some((port, frame)) => shown.frame(port, frame).map(|()| true),
+        None => {
+            shown.comment = Some("the TNC was gone before this frame");
+            Ok(link != LinkType::RAW)
+        }
+    });
+    match done {
+        // Nobody reads on (`| head`): there is nothing more to do.
+        Err(Problem::System(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
+}
+
+/// Has `each` take every frame with its port, and `None` when the TNC is gone, until it returns
+/// false, the program is interrupted, or that time has come.
+pub(crate) fn hear<P>(
+    driver: &mut Driver,
+    stack: &mut P,
+    until: Option<Clock>,
+    mut each: impl FnMut(Option<(u8, &[u8])>) -> Result<bool, Problem>,
+) -> Result<(), Problem>
+where
+    P: Protocol<Provides = Frames<Message>, Uses = Readiness>,
+{
     let interrupted = interrupts()?;
     let mut heard = Heard::default();
-    while !interrupted.load(Relaxed) {
-        driver.turn(&mut stack, &mut heard, None)?;
+    while !interrupted.load(Relaxed) && until.is_none_or(|until| Clock::now() < until) {
+        let most = until.map(|until| until.saturating_duration_since(Clock::now()));
+        driver.turn(stack, &mut heard, most)?;
         // To give credit may deliver what waited for it.
         while let Some(credit) = heard.credit() {
-            match heard.frames.drain(..).try_for_each(|(port, frame)| shown.frame(port, &frame)) {
-                // Nobody reads on (`| head`): there is nothing more to do.
-                Err(Problem::System(error)) if error.kind() == ErrorKind::BrokenPipe => {
+            for (port, frame) in heard.frames.drain(..) {
+                if !each(Some((port, &frame)))? {
                     return Ok(());
                 }
-                done => done?,
             }
-            match heard.up.take() {
-                Some(false) if link == LinkType::RAW => return Ok(()),
-                Some(false) => shown.comment = Some("the TNC was gone before this frame"),
-                _ => driver.request(&mut stack, FramesRequest::Credit { credit }, &mut heard),
+            if heard.up.take() == Some(false) {
+                if !each(None)? {
+                    return Ok(());
+                }
+            } else {
+                driver.request(stack, FramesRequest::Credit { credit }, &mut heard);
             }
         }
     }
@@ -174,8 +209,8 @@ where
 }
 
 /// Says on standard error when the line comes up and goes down.
-struct States {
-    line: String,
+pub(crate) struct States {
+    pub(crate) line: String,
 }
 
 impl Listener for States {

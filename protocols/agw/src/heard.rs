@@ -4,15 +4,13 @@ use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
 
-use stackwright_contract::ax25::LinksHeard;
-use stackwright_contract::{CallSign, Duration, Handle, Instant};
+use stackwright_contract::ax25::{Addresses, LinksHeard};
+use stackwright_contract::{Duration, Handle, Instant};
 use stackwright_wire::Message;
 
 use crate::header::AgwHeader;
-use crate::{Agw, Out};
+use crate::{Agw, Out, StationHeard, StationsHeard};
 
-/// Stations that are remembered; the one that was silent longest is forgotten first.
-const STATIONS_MOST: usize = 128;
 /// Stations of one port of which a program is told.
 const TOLD_MOST: usize = 20;
 /// The time in which octets are counted for `g`, and how finely.
@@ -21,34 +19,18 @@ const STEP: Duration = Duration::from_secs(10);
 /// Seconds of a day.
 pub(crate) const DAY: u64 = 86_400;
 
-/// A station that was heard on a port.
-struct Station {
-    port: u8,
-    call: CallSign,
-    first: Instant,
-    last: Instant,
-}
-
 /// What was heard.
 #[derive(Default)]
 pub(crate) struct Heard {
     pub(crate) links: LinksHeard,
-    /// The newest last.
-    stations: VecDeque<Station>,
+    stations: StationsHeard,
     /// Octets of a port in a step of time.
     octets: VecDeque<(u8, Instant, u32)>,
 }
 
 impl Heard {
-    pub(crate) fn note(&mut self, port: u8, call: CallSign, octets: usize, now: Instant) {
-        let is_it = |there: &Station| (there.port, there.call) == (port, call);
-        let place = self.stations.iter().position(is_it);
-        let known = place.and_then(|place| self.stations.remove(place));
-        if self.stations.len() >= STATIONS_MOST {
-            self.stations.pop_front();
-        }
-        let first = known.map_or(now, |known| known.first);
-        self.stations.push_back(Station { port, call, first, last: now });
+    pub(crate) fn note(&mut self, port: u8, addresses: &Addresses, octets: usize, now: Instant) {
+        self.stations.note(port, addresses, now);
         self.octets.retain(|(_, since, _)| *since + COUNTED > now);
         let octets = u32::try_from(octets).unwrap_or(u32::MAX);
         let step = self.octets.iter_mut().rev().find(|(its, ..)| *its == port);
@@ -72,12 +54,16 @@ impl<M: Message> Agw<M> {
         self.config.day.as_secs() + at.since(Instant::START).as_secs()
     }
 
-    /// Tells which stations were heard on a port, the newest first; at least one frame.
+    /// Tells which stations were heard on a port, the newest first; at least one frame. Behind the
+    /// text of AGWPE and its zero octet: how many frames, and through which digipeaters.
     pub(crate) fn tell_heard(&mut self, program: Handle, port: u8, out: Out<'_, M>) {
-        let there = self.heard.stations.iter().rev().filter(|station| station.port == port);
-        let line = |station: &Station| {
+        let there = self.heard.stations.iter().filter(|station| station.port == port);
+        let line = |station: &StationHeard| {
+            let StationHeard { call, frames, .. } = station;
             let [first, last] = [station.first, station.last].map(|at| date(self.time_of(at)));
-            format!("{}  {first}  {last}\0", station.call)
+            let mut line = format!("{call}  {first}  {last}\0{frames}");
+            station.via().for_each(|call| line += &format!(" {call}"));
+            line + "\0"
         };
         let mut texts: VecDeque<String> = there.take(TOLD_MOST).map(line).collect();
         if texts.is_empty() {
@@ -132,6 +118,8 @@ fn date(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use stackwright_contract::ax25::{DigipeaterPath, Role};
+
     use super::*;
 
     #[test]
@@ -152,9 +140,16 @@ mod tests {
     fn what_is_remembered_is_bounded() {
         let mut heard = Heard::default();
         for nth in 0..10_000u64 {
-            let call = format!("X{nth}").parse().expect("a call sign");
-            heard.note((nth % 2) as u8, call, 100, Instant::START + Duration::from_secs(nth));
-            assert!(heard.stations.len() <= STATIONS_MOST && heard.octets.len() <= 26);
+            let source = format!("X{nth}").parse().expect("a call sign");
+            let addresses = Addresses {
+                destination: source,
+                source,
+                role: Role::Command,
+                path: DigipeaterPath::DIRECT,
+            };
+            let now = Instant::START + Duration::from_secs(nth);
+            heard.note((nth % 2) as u8, &addresses, 100, now);
+            assert!(heard.stations.iter().count() <= 128 && heard.octets.len() <= 26);
         }
         let now = Instant::START + Duration::from_secs(9999);
         assert!((5500..=6500).contains(&heard.octets(0, now)), "{}", heard.octets(0, now));

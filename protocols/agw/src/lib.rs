@@ -19,7 +19,7 @@
 //! | `unproto.rs` | UI frames of programs |
 //! | `routing.rs` | routes that a program names |
 //! | `raw.rs`, `monitor.rs` | raw frames, and those that are monitored; their text |
-//! | `heard.rs` | which stations were heard, and how much |
+//! | `stations.rs`, `heard.rs` | which stations were heard, and how much |
 //! | `receive.rs` | from below: the streams of programs, links, UI frames |
 //! | `commands.rs` | what a program asks for |
 //! | `send.rs` | what programs are told |
@@ -40,10 +40,12 @@ mod raw;
 mod receive;
 mod routing;
 mod send;
+mod stations;
 mod unproto;
 
 pub use config::{AgwRoute, Config, PortAccess};
 pub use header::{AgwCall, AgwHeader, DATA_MOST, SYNTAX};
+pub use stations::{StationHeard, StationsHeard};
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -51,7 +51,7 @@ impl<M: Message> Agw<M> {
         let is_repeated = path.iter().any(|(_, repeated)| repeated);
         let is_own = !is_repeated && self.config.owns(source);
         if !is_own {
-            self.heard.note(port, source, octets.len(), cx.now());
+            self.heard.note(port, &addresses, octets.len(), cx.now());
         }
         let (from, to) = (written(source), written(destination));
         let header = AgwHeader { port, from, to, ..AgwHeader::of(b'K') };

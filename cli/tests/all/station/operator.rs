@@ -1,7 +1,8 @@
 //! What an operator and programs are told of a station, and who finds a place at it.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -16,9 +17,18 @@ use crate::station::{Station, text};
 
 /// A frame in KISS: no octet of these has to be escaped.
 fn kiss(source: &str, destination: &str, kind: Unnumbered, text: &[u8]) -> Vec<u8> {
+    kiss_via(DigipeaterPath::DIRECT, source, destination, kind, text)
+}
+
+fn kiss_via(
+    path: DigipeaterPath,
+    source: &str,
+    destination: &str,
+    kind: Unnumbered,
+    text: &[u8],
+) -> Vec<u8> {
     let [source, destination] =
         [source, destination].map(|call| call.parse().expect("a call sign"));
-    let path = DigipeaterPath::DIRECT;
     let addresses = Addresses { destination, source, role: Role::Command, path };
     let is_ui = kind == Unnumbered::Ui;
     let control = ControlField::unnumbered(kind, !is_ui);
@@ -99,6 +109,55 @@ fn what_a_station_sends_is_shown() {
     for line in ["N0AAA to CQ: UI, 22 octets", "N0AAA-7 to CQ: UI, 23 octets"] {
         assert!(said.contains(line), "{said}");
     }
+}
+
+/// By one that listens at the TNC, and by the station that has listened all the time.
+#[test]
+fn stations_heard_are_listed() {
+    let channel = hub();
+    let station = Station::start(&text("N0AAA", channel), &[]);
+    let heard = || {
+        let mut heard = Command::new(env!("CARGO_BIN_EXE_stackwright"));
+        heard.args(["heard", "--json"]).stdin(Stdio::null());
+        heard
+    };
+    let mut listens = heard();
+    listens.arg(format!("tcp://{channel}")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut listens = listens.spawn().expect("our own program");
+    let mut air = connect(channel);
+    thread::sleep(Duration::from_millis(300)); // the hub knows them
+    let relays = ["RELAY-1", "WIDE2-1"].map(|call| call.parse().expect("a call sign"));
+    let mut path = DigipeaterPath::through(&relays).expect("two");
+    path.repeat();
+    for frame in [
+        kiss("N0CCC", "CQ", Unnumbered::Ui, b"one"),
+        kiss("N0DDD", "CQ", Unnumbered::Ui, b"two"),
+        kiss_via(path, "N0CCC", "CQ", Unnumbered::Ui, b"three"),
+        kiss("N0EEE", "CQ", Unnumbered::Ui, b"four"),
+    ] {
+        air.write_all(&frame).expect("sent");
+    }
+    let mut news = BufReader::new(listens.stderr.take().expect("a pipe")).lines();
+    assert!(news.any(|line| line.expect("text").ends_with("heard N0EEE")));
+    let number = rustix::process::Pid::from_child(&listens);
+    rustix::process::kill_process(number, rustix::process::Signal::INT).expect("it runs");
+    let listened = listens.wait_with_output().expect("it ends");
+    let asked = heard().arg("--agw").arg(station.agw.to_string()).output().expect("our own");
+    for list in [listened, asked] {
+        let lines = String::from_utf8(list.stdout).expect("text");
+        let list: Vec<serde_json::Value> =
+            lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let entry = |place: usize| (&list[place]["call"], &list[place]["frames"]);
+        assert_eq!(entry(0), (&"N0EEE".into(), &1.into()), "{lines}");
+        assert_eq!(entry(1), (&"N0CCC".into(), &2.into()), "{lines}");
+        assert_eq!((&list[1]["via"], &list[1]["port"]), (&["RELAY-1"][..].into(), &0.into()));
+        assert_eq!(list.len(), 3, "{lines}");
+        assert!(
+            list[1]["first"].as_str() <= list[1]["last"].as_str() && list[1]["last"].is_string()
+        );
+    }
+    let nobody = heard().args(["--agw", "127.0.0.1:1"]).output().expect("our own");
+    assert_eq!(nobody.status.code(), Some(3), "{nobody:?}");
 }
 
 #[test]

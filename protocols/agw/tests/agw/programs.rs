@@ -109,11 +109,12 @@ fn stations_that_were_heard_are_told() {
     rig.ask(program, b'M', "N0AAA", "CQ", b"hello");
     rig.ask(program, b'H', "", "", b"");
     let told: Vec<_> = rig.told(program).into_iter().map(|(kind, .., data)| (kind, data)).collect();
-    let line = |call, first, last| {
+    let line = |call, first, last, behind| {
         let day = "Tue,29Feb2000";
-        ('H', format!("{call}  {day} {first}  {day} {last}\0").into_bytes())
+        ('H', format!("{call}  {day} {first}  {day} {last}\0{behind}\0").into_bytes())
     };
-    let expected = [line("N0BBB", "00:00:00", "00:00:30"), line("N0BBB-7", "00:00:10", "00:00:10")];
+    let expected =
+        [line("N0BBB", "00:00:00", "00:00:30", "2"), line("N0BBB-7", "00:00:10", "00:00:10", "1")];
     assert_eq!(told, expected);
 }
 
