@@ -16,7 +16,7 @@ use stackwright::wire::Header as _;
 use stackwright_drivers::Driver;
 
 use crate::address::{host_and_port, resolve};
-use crate::monitor::{self, States};
+use crate::hearing::{States, hear, tnc};
 use crate::problem::Problem;
 use crate::quantity::duration;
 use crate::report::say;
@@ -87,9 +87,9 @@ pub(crate) fn run(heard: &Heard) -> Result<(), Problem> {
 fn listened(line: &str, time: Option<Duration>) -> Result<Vec<Entry>, Problem> {
     let mut driver = Driver::new(fastrand::u64(..))?;
     driver.context().listen(Box::new(States { line: line.into() }));
-    let mut tnc = monitor::tnc(line, &driver, stacks::pool())?;
+    let mut frames = tnc(line, &driver, stacks::pool())?;
     let (mut stations, begun) = (StationsHeard::default(), Clock::now());
-    monitor::hear(&mut driver, &mut tnc, time.map(|time| begun + time), |word| {
+    hear(&mut driver, &mut frames, time.map(|time| begun + time), |word| {
         if let Some((port, frame)) = word
             && let Ok((addresses, _)) = Addresses::decode(frame)
             && stations.note(port, &addresses, Instant::START + begun.elapsed())

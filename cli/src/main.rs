@@ -34,6 +34,7 @@ mod flawed;
 mod generate;
 mod graphs;
 mod heard;
+mod hearing;
 mod identity;
 mod inet;
 mod interrupts;
