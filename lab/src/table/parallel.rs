@@ -23,11 +23,13 @@ pub(super) fn all<T: Sync, R: Send>(
     stop: &Stop,
     run: impl Fn(&T) -> Result<R, Problem> + Sync,
 ) -> Result<Vec<R>, Problem> {
-    let next = Mutex::new(runs.iter().enumerate());
+    let left = Mutex::new(runs.iter().enumerate());
+    // The lock is not held while one runs.
+    let next = || left.lock().unwrap_or_else(|lock| lock.into_inner()).next();
     let work = || {
         let mut done = Vec::new();
         while !stop.asked()
-            && let Some((at, one)) = next.lock().unwrap_or_else(|lock| lock.into_inner()).next()
+            && let Some((at, one)) = next()
         {
             done.push((at, run(one)));
         }
@@ -60,6 +62,25 @@ mod tests {
         };
         let done = all(&runs, 3, &Stop::default(), slow).expect("none fails");
         assert_eq!(done, (0..20).map(|run| 10 * run).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn runs_go_on_at_the_same_time() {
+        let (say, hear) = std::sync::mpsc::channel();
+        let (say, hear) = (Mutex::new(say), Mutex::new(hear));
+        let meet = |first: &bool| {
+            let heard = match first {
+                true => hear
+                    .lock()
+                    .expect("no panic")
+                    .recv_timeout(std::time::Duration::from_secs(10))
+                    .is_ok(),
+                false => say.lock().expect("no panic").send(()).is_ok(),
+            };
+            Ok(heard)
+        };
+        let done = all(&[true, false], 2, &Stop::default(), meet).expect("none fails");
+        assert_eq!(done, [true, true], "the first waits for the second");
     }
 
     #[test]
