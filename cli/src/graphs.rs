@@ -16,6 +16,7 @@ use stackwright_drivers::files::{DiskOptions, Root};
 use stackwright_drivers::{Driver, Readiness};
 
 use crate::described::Described;
+use crate::perf::layers;
 use crate::problem::Problem;
 use crate::registry::{self, Near, Setting, Taken, Wishes};
 use crate::stacks::{self, Message};
@@ -185,7 +186,7 @@ fn build<T: Speaks<Message, Readiness>>(
         wishes,
         taken: RefCell::default(),
     });
-    let registry = registry::registry(Some(&setting));
+    let registry = layers::measured(registry::registry(Some(&setting)), &described.name);
     let built = described.description.build(&registry).map_err(|flaw| described.flawed(&flaw));
     drop(registry);
     let Setting { driver, taken, .. } =

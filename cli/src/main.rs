@@ -75,11 +75,16 @@ use clap::CommandFactory;
 
 use arguments::{Arguments, Command};
 use bookmark::Bookmark;
+use perf::Perf;
 use problem::Problem;
 
 /// Does what the command line says; gives the exit code.
 fn run() -> u8 {
-    let arguments = Arguments::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    obey(std::env::args_os().collect())
+}
+
+fn obey(words: Vec<OsString>) -> u8 {
+    let arguments = Arguments::read(words).unwrap_or_else(|error| error.exit());
     let (json, done) = match &arguments.command {
         Command::Demo(demo) => (false, demo::run(demo)),
         Command::Serve(serve) => (serve.json, serve::run(serve)),
@@ -98,6 +103,7 @@ fn run() -> u8 {
         Command::Bookmark(bookmark) => {
             (matches!(bookmark, Bookmark::List { json: true }), bookmark::run(bookmark))
         }
+        Command::Perf(Perf::Layers(layers)) => return layers.run(obey),
         Command::Perf(perf) => (perf.json(), perf::run(perf)),
         Command::Ping(ping) => (ping.json, ping::run(ping)),
         Command::Route(router) => (router.json, router::run(router)),

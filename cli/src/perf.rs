@@ -11,6 +11,7 @@
 //! | `bulk.rs`, `requests.rs`, `associations.rs` | what the other side does |
 //! | `transactions.rs`, `one_way.rs` | what it does where an association is one exchange, or has one direction |
 //! | `group.rs` | what it does to a group |
+//! | `layers.rs` | what each layer of a stack takes |
 //! | `alone.rs` | both sides in one process |
 //! | `outcome.rs` | what came of it |
 //! | `shown.rs` | what a person sees meanwhile |
@@ -22,6 +23,7 @@ mod bulk;
 mod cores;
 mod group;
 mod guest;
+pub(crate) mod layers;
 mod one_way;
 mod options;
 mod outcome;
@@ -50,6 +52,7 @@ use transport::Make;
 pub(crate) fn run(perf: &Perf) -> Result<(), Problem> {
     match perf {
         Perf::Serve(serve) => serve::run(serve),
+        Perf::Layers(_) => Ok(()), // another command does the work
         Perf::Run(run) => {
             measure(run)?.tell(run.json);
             Ok(())

@@ -365,7 +365,7 @@ impl Problem {
                 "give what `jis get --log` wrote, then the file that arrived with it"
             }
             Problem::Measured { .. } => {
-                "write artp://host:port, udp://host:port, tcp://host:port, ordered+artp://host:port, tailored://host:port, xtp://host:port, or stream+, bulk+, isochronous+, transaction+, acknowledged+ or unacknowledged+xtp://host:port; the default port is 4330. Without a port: xtp+ip://host"
+                "write artp://host:port, udp://host:port, tcp://host:port, ordered+artp://host:port, tailored://host:port, xtp://host:port, or stream+, bulk+, isochronous+, transaction+, acknowledged+ or unacknowledged+xtp://host:port, or xstp://host:port; the default port is 4330. Without a port: xtp+ip://host"
             }
             Problem::Unhonoured { .. } => {
                 "leave the option out: nothing was sent; --help says which transport has which"

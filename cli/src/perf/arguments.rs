@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use stackwright::artp::Congestion;
 
+use super::layers::Layers;
 use super::options;
 use super::place::PORT;
 use crate::quantity::{duration, octet_rate, octets, patience};
@@ -20,6 +21,8 @@ pub(crate) enum Perf {
     /// Run a measurement against a server, by default bulk; figures count messages that the server
     /// received.
     Run(Run),
+    /// Run another command, and tell the time and the octets of header of each layer of its stack.
+    Layers(Layers),
 }
 
 impl Perf {
@@ -27,6 +30,7 @@ impl Perf {
         match self {
             Perf::Serve(serve) => serve.json,
             Perf::Run(run) => run.json,
+            Perf::Layers(_) => false,
         }
     }
 }
@@ -50,9 +54,9 @@ pub(crate) struct Serve {
     /// Transport and address: artp://ADDR:PORT, udp://…, tcp://…, ordered+artp://…,
     /// tailored://…, or XTP with one of its services: xtp://…, stream+xtp://…,
     /// transaction+xtp://…, acknowledged+xtp://…, unacknowledged+xtp://…, bulk+xtp://…,
-    /// isochronous+xtp://…; or xtp+ip://ADDR, which has no ports and needs root. Any other name is
-    /// that of a protocol that a stack file describes alone, such as stop-and-wait://…. An address
-    /// alone means ARTP; port 0 picks a free port.
+    /// isochronous+xtp://…; or as root on IP itself: xtp+ip://ADDR, which has no ports, and
+    /// xstp://…. Any other name is that of a protocol that a stack file describes alone, such as
+    /// stop-and-wait://…. An address alone means ARTP; port 0 picks a free port.
     #[arg(default_value_t = format!("artp://127.0.0.1:{PORT}"))]
     pub(crate) url: String,
     /// Run N threads, each with its own stack and socket at the same address.
@@ -76,8 +80,8 @@ pub(crate) struct Run {
     /// The address of `stackwright perf serve`: artp://host:port, udp://…, tcp://…,
     /// ordered+artp://…, tailored://…, xtp://…, stream+xtp://…, transaction+xtp://… (with
     /// --requests), acknowledged+xtp://…, unacknowledged+xtp://…, bulk+xtp://…,
-    /// isochronous+xtp://… or xtp+ip://host; or a protocol that a stack file describes, such as
-    /// stop-and-wait://….
+    /// isochronous+xtp://…, xtp+ip://host or xstp://…; or a protocol that a stack file describes,
+    /// such as stop-and-wait://….
     pub(crate) url: String,
     /// Length of a message, at least 16 octets [default: 10kB; 64 with --requests or
     /// --associations].

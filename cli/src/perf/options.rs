@@ -35,7 +35,7 @@ pub(super) struct Target {
 
 use Transport::{
     AcknowledgedXtp, Artp, BulkXtp, IsochronousXtp, OrderedArtp, StreamXtp, Tailored, Tcp,
-    TransactionXtp, Udp, UnacknowledgedXtp, Xtp, XtpIp,
+    TransactionXtp, Udp, UnacknowledgedXtp, Xstp, Xtp, XtpIp,
 };
 
 impl Target {
@@ -98,7 +98,7 @@ pub(super) const OPTIONS: &[TransportOption] = &[
         name: "--run",
         is_given: |given| given.tuning().run.is_some(),
         is_honoured: |target| {
-            !matches!(target.transport, Udp | Tcp | Tailored) && !target.is_listed()
+            !matches!(target.transport, Udp | Tcp | Tailored | Xstp) && !target.is_listed()
         },
     },
     TransportOption {
@@ -141,7 +141,9 @@ pub(super) const OPTIONS: &[TransportOption] = &[
         is_given: |given| matches!(given, Given::Serve(serve) if serve.cores > 1),
         // The kernel assigns associations to sockets that share a port; a group reaches all.
         is_honoured: |target| {
-            !matches!(target.transport, Tcp | XtpIp) && !target.is_group && !target.is_listed()
+            !matches!(target.transport, Tcp | XtpIp | Xstp)
+                && !target.is_group
+                && !target.is_listed()
         },
     },
     TransportOption {
@@ -245,6 +247,7 @@ mod tests {
         match perf {
             Perf::Serve(serve) => Given::Serve(serve),
             Perf::Run(run) => Given::Run(run),
+            Perf::Layers(_) => panic!("it is no measurement of its own"),
         }
     }
 

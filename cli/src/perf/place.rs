@@ -37,6 +37,8 @@ pub(crate) enum Transport {
     IsochronousXtp,
     /// Messages of a Connection of XTP over IP, as protocol 36.
     XtpIp,
+    /// Messages, each behind its length, over XSTP over IP, as protocol 253.
+    Xstp,
     /// Messages over a transport that is tailored to them, over UDP.
     Tailored,
     /// Messages over a protocol of the catalogue of which a file says all, by its name.
@@ -44,7 +46,7 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    pub(super) const ALL: [Transport; 13] = [
+    pub(super) const ALL: [Transport; 14] = [
         Transport::Artp,
         Transport::Udp,
         Transport::Tcp,
@@ -57,6 +59,7 @@ impl Transport {
         Transport::BulkXtp,
         Transport::IsochronousXtp,
         Transport::XtpIp,
+        Transport::Xstp,
         Transport::Tailored,
     ];
 
@@ -86,6 +89,7 @@ impl Transport {
             Transport::BulkXtp => "bulk+xtp",
             Transport::IsochronousXtp => "isochronous+xtp",
             Transport::XtpIp => "xtp+ip",
+            Transport::Xstp => "xstp",
             Transport::Tailored => "tailored",
             Transport::Listed(name) => name,
         }
@@ -169,6 +173,7 @@ mod tests {
         assert_eq!(read("tcp://127.0.0.1:80").as_deref(), Some("tcp://127.0.0.1:80"));
         assert_eq!(read("xtp+ip://127.0.0.2/").as_deref(), Some("xtp+ip://127.0.0.2"));
         assert_eq!(read("xtp+ip://[::1]").as_deref(), Some("xtp+ip://[::1]"));
+        assert_eq!(read("xstp://127.0.0.1").as_deref(), Some("xstp://127.0.0.1:4330"));
         assert_eq!(read("stop-and-wait://[::1]:9").as_deref(), Some("stop-and-wait://[::1]:9"));
         assert_eq!(read("[fe80::1%252]").as_deref(), Some("artp://[fe80::1%2]:4330"));
         for wrong in [

@@ -15,6 +15,7 @@ use stackwright::tailored::configurations::AnyOrder;
 use stackwright::tailored::{self, Named};
 use stackwright::transport::words::Terms;
 use stackwright::wire::Pool;
+use stackwright::xstp;
 use stackwright::xtp;
 use stackwright::xtp::multicast::{self, GroupConfig, ReliableMulticast};
 use stackwright::xtp::services::{
@@ -28,6 +29,7 @@ use stackwright_endpoint::{Config, System, blocking};
 use stackwright_parts::{Boxed, Message, Part, Stack};
 
 use super::arguments::{Cipher, Key, Run, Tuning};
+use super::layers;
 use super::place::{Place, Transport, between};
 use crate::problem::Problem;
 use crate::stacks::{SHORT, packet, pool};
@@ -85,8 +87,11 @@ impl Make {
         }
         let parts = self.transport.parts(self.address.is_multicast());
         let lowers = parts[1..].iter().map(Some).chain([None]);
+        let meter = layers::meter(self.transport.scheme());
         let builder = parts.iter().zip(lowers).fold(Builder::new(), |builder, (name, lower)| {
-            let builder = builder.node(name, self.part(name, system));
+            let part = self.part(name, system);
+            let part = layers::part(meter.as_ref(), name, lower.copied(), part);
+            let builder = builder.node(name, part);
             lower.into_iter().fold(builder, |builder, lower| builder.over(lower))
         });
         builder.top(parts[0]).build().expect("the rule book takes each of them")
@@ -99,14 +104,14 @@ impl Make {
         let registry = stackwright_parts::described(|| fastrand::u64(..));
         let registry = registry
             .with(adapter, "", &[], move |_| Ok(bottom.take().expect("a stack has one adapter")));
-        description.build(&registry).expect("it was looked at")
+        description.build(&layers::measured(registry, name)).expect("it was looked at")
     }
 
     fn part(&self, name: &str, system: &System) -> Boxed {
         let Make { address, tuning, .. } = self;
         match name {
             "udp" => system.udp_with(blocks()).boxed(),
-            "ip" => Ip::new(ip::XTP, system.registry(), 0, blocks()).boxed(),
+            "ip" => Ip::new(self.transport.protocol(), system.registry(), 0, blocks()).boxed(),
             "tcp" => {
                 let tcp = Tcp::new(system.registry(), 0, blocks());
                 match kernels(tuning.congestion.unwrap_or_default()) {
@@ -120,6 +125,7 @@ impl Make {
                 let config = artp_config(system, *address, tuning);
                 artp::layer_sharing(config, system.seed(), blocks()).boxed()
             }
+            "xstp" => xstp::layer::<Message>(xstp_config(tuning), system.seed()).boxed(),
             "tailored" => tailored(system, *address, tuning),
             "xtp group" => {
                 let common = self.xtp(system);
@@ -185,6 +191,7 @@ impl Transport {
             Transport::Xtp => &[Connection::NAME, "udp"],
             Transport::XtpIp => &[Connection::NAME, "ip"],
             Transport::StreamXtp => &["framed", Stream::NAME, "udp"],
+            Transport::Xstp => &["framed", "xstp", "ip"],
             Transport::TransactionXtp => &[Transaction::NAME, "udp"],
             Transport::AcknowledgedXtp => &[AcknowledgedDatagram::NAME, "udp"],
             Transport::UnacknowledgedXtp => &[UnacknowledgedDatagram::NAME, "udp"],
@@ -194,11 +201,16 @@ impl Transport {
         }
     }
 
+    /// Its number among the protocols of IP, where it stands on raw sockets.
+    fn protocol(self) -> u8 {
+        if self == Transport::Xstp { xstp::PROTOCOL } else { ip::XTP }
+    }
+
     /// The name of the congestion control, where there is one.
     pub(super) fn congestion(self, tuning: &Tuning) -> Option<&'static str> {
         let congestion = tuning.congestion.unwrap_or_default();
         match self {
-            Transport::Udp | Transport::Listed(_) => None,
+            Transport::Udp | Transport::Xstp | Transport::Listed(_) => None,
             transport if transport.is_xtp() => None,
             Transport::Tcp => kernels(congestion),
             Transport::Tailored => Some("cubic"),
@@ -242,8 +254,8 @@ impl Transport {
         {
             return Err(Problem::Measurement { url: place.url(), why });
         }
-        if self == Transport::XtpIp {
-            ip::is_permitted(ip::XTP)
+        if matches!(self, Transport::XtpIp | Transport::Xstp) {
+            ip::is_permitted(self.protocol())
                 .map_err(|why| Problem::Measurement { url: place.url(), why: why.to_string() })?;
         }
         let known = self.congestion(tuning);
@@ -300,6 +312,12 @@ fn xtp_config(
         checks_data: !tuning.unchecked,
         ..usual
     }
+}
+
+/// The packet has room for a header of IPv4 in 1500 octets by default.
+fn xstp_config(tuning: &Tuning) -> xstp::Config {
+    let usual = xstp::Config::new();
+    xstp::Config { packet: tuning.packet.unwrap_or(usual.packet), ..usual }
 }
 
 /// `reliable; flow_control(4096); checksum(internet)`.
@@ -359,6 +377,7 @@ pub(super) fn described(system: &System, place: &Place, tuning: &Tuning) -> Stri
             let config = artp::Config { secret, epoch, ..artp_config(system, address, tuning) };
             format!("{config:?}")
         }
+        Transport::Xstp => format!("{:?}", xstp_config(tuning)),
         Transport::Tailored => format!("{:?}", tailored_packet(address, tuning)),
         _ => format!("{xtp:?} {}", tuning.members),
     }

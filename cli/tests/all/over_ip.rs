@@ -117,6 +117,10 @@ fn two_stations_exchange_over_protocol_36_and_wireshark_agrees() {
         let associations = pair.measure(&[&url, "--associations", "5", "--repeat", "2"]);
         assert_eq!(associations["messages"], 10, "{associations}");
     }
+    // XSTP, as a protocol for experiments, has ports.
+    let (_server, url) = pair.serve("xstp://10.98.36.2:0");
+    let bulk = pair.measure(&[&url, "--size", "3000", "--octets", "300kB"]);
+    assert_eq!(bulk["messages"], 100, "{bulk}");
     // Nobody has a socket for protocol 36 any more: the kernel says so.
     let nobody = run(pair.program(0).args(["perf", "run", "xtp+ip://10.98.36.2"])).exited(3);
     assert!(complaints(&nobody).contains("perf serve"), "{}", complaints(&nobody));

@@ -307,6 +307,22 @@ fn a_port_that_is_used_again_is_counted_anew() {
 }
 
 #[test]
+fn each_layer_of_another_command_is_measured() {
+    let (_server, url) = serve("ordered+artp://127.0.0.1:0", &[]);
+    let measured = ["perf", "layers", "--json", "perf", "run", &url, "--octets", "60kB"];
+    let told = run(program().args(measured).args(["--size", "1200", "--json"])).succeeded().text();
+    let told: Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
+    let layers = told["layers"].as_array().expect("layers");
+    let names: Vec<_> = layers.iter().filter_map(|layer| layer["name"].as_str()).collect();
+    assert_eq!(names, ["framed", "ordered", "artp", "udp"], "{told}");
+    for layer in layers {
+        assert!(layer["nanoseconds"].as_u64().is_some_and(|took| took > 0), "{layer}");
+        assert!(layer["octets_down"].as_u64().is_some_and(|octets| octets > 60_000), "{layer}");
+    }
+    assert_eq!(layers[0]["header_down"], 2.0, "the length of a message: {told}");
+}
+
+#[test]
 fn several_cores_serve_at_one_address() {
     for transport in ["artp", "udp", "ordered+artp"] {
         let (_server, url) = serve(&format!("{transport}://127.0.0.1:0"), &["--cores", "2"]);

@@ -16,6 +16,7 @@
 //! | [`soak`] | E25: many octets, many associations, and what they hold |
 //! | [`inet`] | TCP and IP of our own beside smoltcp and the kernel's |
 //! | [`radio`] | E8, E9: files by packet radio |
+//! | [`xstp`] | XSTP beside TCP over losses and passes |
 //! | [`csma`] | how stations share a radio channel, beside the analysis |
 //! | [`jis`] | E17, E18, E20: pictures by a generated protocol |
 //! | [`octets`] | E11–E13, E15: checks, their operations, several layers in one pass |
@@ -41,6 +42,7 @@ mod run;
 mod soak;
 mod transports;
 mod wire;
+mod xstp;
 mod xtp;
 
 pub(crate) use command::Arguments;
@@ -132,7 +134,7 @@ impl<Task, Ground> AnyTable for Table<Task, Ground> {
 }
 
 /// All tables, in the order of `all`.
-pub(crate) fn tables() -> [&'static dyn AnyTable; 26] {
+pub(crate) fn tables() -> [&'static dyn AnyTable; 27] {
     [
         map::TABLE,
         product_line::TABLE,
@@ -160,5 +162,6 @@ pub(crate) fn tables() -> [&'static dyn AnyTable; 26] {
         radio::LATENCY,
         radio::THROUGHPUT,
         csma::TABLE,
+        xstp::TABLE,
     ]
 }

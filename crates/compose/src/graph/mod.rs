@@ -8,6 +8,7 @@
 //! | `web.rs`, `place.rs`, `order.rs` | how a word passes, and what a timeout does |
 //! | `graph.rs`, `live.rs` | the whole as a protocol; modules that come and go |
 //! | `between.rs` | forks and joins |
+//! | `meter.rs` | how long each node takes |
 //! | `inserted.rs`, `modules/` | any filter as a module; a delay, a recorder for captures |
 //! | `description.rs`, `registry.rs`, `making.rs` | graphs from a file |
 //! | `draw.rs`, `explain.rs` | graphs as a picture, and in sentences |
@@ -27,6 +28,7 @@ mod known;
 mod live;
 #[cfg(feature = "std")]
 mod making;
+mod meter;
 pub mod modules;
 mod node;
 mod order;
@@ -44,6 +46,7 @@ pub use flaw::{At, Flaw};
 pub use graph::{Graph, Unasked};
 pub use inserted::Inserted;
 pub use live::{ChangeRefused, Popped};
+pub use meter::{LayerCost, LayerMeter, LayerTraffic};
 pub use node::{AskPort, Module, Node};
 #[cfg(feature = "std")]
 pub use registry::{Parameters, ProtocolRegistry};

@@ -4,6 +4,7 @@ use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
@@ -16,11 +17,12 @@ use stackwright_wire::Message;
 
 use super::description::{Described, Given, Value};
 use super::flaw::{About, suggestion};
-use super::{Erased, Flaw, Node};
+use super::{Erased, Flaw, LayerMeter, Node};
 
 /// The protocols that may stand in a described graph. The program fills it.
 pub struct ProtocolRegistry<M: Message, B: Service> {
     entries: BTreeMap<&'static str, Entry<M, B>>,
+    meter: Option<Rc<LayerMeter>>,
 }
 
 /// Makes a node of what stands in its table.
@@ -41,7 +43,7 @@ impl<M: Message, B: Service> Default for ProtocolRegistry<M, B> {
 impl<M: Message, B: Service> ProtocolRegistry<M, B> {
     /// Makes a registry without any protocol.
     pub fn new() -> Self {
-        ProtocolRegistry { entries: BTreeMap::new() }
+        ProtocolRegistry { entries: BTreeMap::new(), meter: None }
     }
 
     /// Adds a protocol: how it is called, what it is for in one sentence, what may stand in its
@@ -77,6 +79,12 @@ impl<M: Message, B: Service> ProtocolRegistry<M, B> {
             Ok(protocol) => Ok(Box::new(Erased(protocol))),
             Err(unfit) => Err(table.unfit(&unfit)),
         })
+    }
+
+    /// Lets `meter` measure what is made from here on.
+    #[must_use]
+    pub fn measured(self, meter: Rc<LayerMeter>) -> Self {
+        ProtocolRegistry { meter: Some(meter), ..self }
     }
 
     /// Returns all protocols in the order of their names: the name, the purpose, the parameters.
@@ -133,8 +141,15 @@ impl<M: Message, B: Service> ProtocolRegistry<M, B> {
         &self,
         node: &Described,
         lanes: &RefCell<Vec<String>>,
-    ) -> Result<Box<dyn Node<M, B>>, Flaw> {
-        (self.entries[node.protocol.as_str()].make)(&Parameters { node, lanes })
+    ) -> Result<Box<dyn Node<M, B>>, Flaw>
+    where
+        M: Message,
+        B: 'static,
+    {
+        let made = (self.entries[node.protocol.as_str()].make)(&Parameters { node, lanes })?;
+        let Some(meter) = &self.meter else { return Ok(made) };
+        let lowers = node.over.iter().flatten().map(|(lower, _)| lower.clone());
+        Ok(meter.node(&node.name, lowers, made))
     }
 }
 

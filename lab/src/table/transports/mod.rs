@@ -7,13 +7,16 @@
 //! | `ends.rs` | what lies between their two ends |
 //! | `measured.rs` | what a run came to |
 //! | `contest.rs` | all of them in turns |
+//! | `alongside.rs` | all of them at the same time |
 
+mod alongside;
 mod contest;
 mod ends;
 mod measured;
 mod programs;
 mod rival;
 
+pub(super) use alongside::Alongside;
 pub(super) use contest::{Contest, seconds};
 pub(super) use ends::{Ends, may_link};
 pub(super) use measured::Measured;
