@@ -130,6 +130,11 @@ const CLIENT: &[Parameter] = &[
     ),
     Parameter::new("active", ParameterKind::Truth, "the server opens the data connections"),
     Parameter::new(
+        "merged",
+        ParameterKind::Truth,
+        "a `merged` below has control and data on one association, as at the server",
+    ),
+    Parameter::new(
         "timeout",
         ParameterKind::Number,
         "give up after this much silence of the server, in seconds",
@@ -152,6 +157,11 @@ const SERVER: &[Parameter] = &[
         "idle",
         ParameterKind::Number,
         "disconnect a client after this much silence, in seconds",
+    ),
+    Parameter::new(
+        "merged",
+        ParameterKind::Truth,
+        "a `merged` below has control and data on one association: clients need not ask for data",
     ),
     Parameter::new("greeting", ParameterKind::Text, "the greeting for clients, one line"),
     Parameter::new(
@@ -301,6 +311,8 @@ fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     }
     if table.truth("active") == Some(true) {
         config.data = client::DataMode::Active;
+    } else if table.truth("merged") == Some(true) {
+        config.data = client::DataMode::Merged;
     }
     if let Some(sessions) = sessions {
         config.sessions_most = sessions as usize;
@@ -353,6 +365,7 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     if let Some(greeting) = greeting {
         config.greeting = greeting.into();
     }
+    config.merged = table.truth("merged") == Some(true);
     config.security = security.unwrap_or_default();
     config.passive_ports = setting.wishes.passive_ports.clone();
     config.public_address = setting.wishes.public_address;

@@ -138,7 +138,6 @@ impl<M: Message> Merged<M> {
         }
         let left = stream.told.checked_sub(data.len());
         stream.told = left.ok_or("more octets than there was credit for")?;
-        stream.is_used = true;
         append(&mut stream.arrived, data);
         if let Some(name) = stream.name() {
             self.deliver(name, out);

@@ -188,6 +188,7 @@ impl<M: Message> Merged<M> {
             stream.port = if is_first { port(state.local) } else { any_port };
         }
         stream.told = stream.up.clamp(CREDIT_FIRST, u32::MAX as usize);
+        stream.window = stream.told;
         let open = OpenChunk {
             source_port: stream.port,
             destination_port: stream.peer_port,

@@ -84,10 +84,9 @@ pub(crate) struct Stream<M> {
     /// What waits for credit of the layer above.
     pub(crate) arrived: Option<M>,
     pub(crate) up: usize,
-    /// How much more the peer was told that it may send.
+    /// How much more the peer was told that it may send, and how much that was when it was told.
     pub(crate) told: usize,
-    /// Whether it has sent anything.
-    pub(crate) is_used: bool,
+    pub(crate) window: usize,
     pub(crate) peer_half: Half,
     /// Closed above: what arrives is discarded, and the peer's end waited for until then.
     pub(crate) closes: Option<Instant>,
@@ -207,19 +206,23 @@ impl<M: Message> Stream<M> {
             arrived: None,
             up,
             told: CREDIT_FIRST,
-            is_used: false,
+            window: CREDIT_FIRST,
             peer_half: Half::Open,
             closes: None,
         }
     }
 
-    /// Returns the credit that the peer is told now: at least half of what it may have, and none
-    /// before it has sent anything, so that a direction that is not used costs nothing.
+    /// Returns the credit that the peer is told now: at least half of what it may have, once it has
+    /// used half of what it had, so that a direction of few octets costs nothing.
     fn tell(&mut self) -> Option<u32> {
         let waiting = self.arrived.as_ref().map_or(0, M::len);
         let more = self.up.saturating_sub(waiting + self.told).min(u32::MAX as usize);
-        let tells = self.is_used && self.peer_half == Half::Open && more > 0 && more >= self.told;
-        self.told += if tells { more } else { 0 };
+        let is_used = self.told <= self.window / 2 && self.peer_half == Half::Open;
+        let tells = is_used && more > 0 && more >= self.told;
+        if tells {
+            self.told += more;
+            self.window = self.told;
+        }
         tells.then_some(more as u32)
     }
 

@@ -267,19 +267,28 @@ fn chunks_inside_a_chunk_are_octets() {
     assert_eq!(told(&world, far, 100), (inner, false, None));
 }
 
+/// What our side said to the peer.
+fn answered(world: &World<M>, plain: Plain) -> Vec<u8> {
+    let delivered = |told: &Told<M>| match told {
+        Told::Delivered { batch, .. } => octets(batch.as_octets()),
+        _ => Vec::new(),
+    };
+    world.application(plain).0.iter().flat_map(delivered).collect()
+}
+
+#[test]
+fn more_credit_is_told_once_half_is_used() {
+    for (length, answers) in [(CREDIT_FIRST / 2 - 1, 0), (CREDIT_FIRST / 2, 9)] {
+        let (world, plain, _) = says(&[opening(0), chunk(1, 0, &vec![7; length])].concat());
+        assert_eq!(answered(&world, plain).len(), answers, "behind {length} octets");
+    }
+}
+
 #[test]
 fn a_peer_that_opens_too_many_is_refused_those() {
     let said: Vec<u8> = (0..100).flat_map(|nth| opening(2 * nth)).collect();
     let (world, plain, far) = says(&said);
-    let refused: Vec<u8> = world
-        .application(plain)
-        .0
-        .iter()
-        .flat_map(|told| match told {
-            Told::Delivered { batch, .. } => octets(batch.as_octets()),
-            _ => Vec::new(),
-        })
-        .collect();
+    let refused = answered(&world, plain);
     let most = Config::default().streams_most;
     assert_eq!(refused.len(), (100 - most) * 9);
     assert_eq!((told(&world, far, 107).2, world.stack(far).upper.associations()), (None, 1));

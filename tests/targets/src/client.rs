@@ -58,7 +58,11 @@ pub fn client(octets: &[u8]) {
     let mut input = Input(octets);
     let choices = input.octet();
     let config = Config {
-        data: if choices % 2 == 0 { DataMode::Passive } else { DataMode::Active },
+        data: match choices % 3 {
+            0 => DataMode::Passive,
+            1 => DataMode::Active,
+            _ => DataMode::Merged,
+        },
         sessions_most: 1 + usize::from(choices / 2 % 3),
         expedite: choices % 16 < 8,
         idle: Duration::from_secs(u64::from(choices / 16)),

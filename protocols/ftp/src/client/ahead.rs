@@ -13,6 +13,13 @@
 //! before it. Otherwise a command waits for its turn ([`queue`](super::send::queue)), and all else
 //! is the same.
 //!
+//! Where data are streams beside the control stream ([`DataMode::Merged`]), the server is this one,
+//! and a whole transfer leaves in one burst:
+//!
+//! ```text
+//! merged:   open control and data, USER, PASS, TYPE I, REST n, RETR a ─▸ 220, 331, …, data, 226
+//! ```
+//!
 //! During a transfer even these differ: proftpd refuses EPSV with 450, pure-ftpd whatever is not
 //! ABOR with 500, both before the final reply. So EPSV is sent behind RETR or STOR only to servers
 //! that are known to let it wait.
@@ -24,6 +31,7 @@ use stackwright_contract::{Context, Duration, Handle, Instant};
 use stackwright_wire::Message;
 
 use super::data::port;
+use super::features::Features;
 use super::state::{Job, Session, Step, What};
 use super::{Client, DataMode, Out};
 use crate::listing::facts;
@@ -35,6 +43,10 @@ const FRESH: Duration = Duration::from_secs(10);
 /// A command whose reply comes before that of the session's step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Before {
+    /// The command of a step of the login; the greeting has none.
+    Login(Step),
+    /// REST, of the transfer that follows.
+    Restart,
     /// EPSV, for the next transfer.
     Port,
     /// MDTM, of the file that this job fetches.
@@ -90,6 +102,44 @@ impl Session {
 }
 
 impl<M: Message> Client<M> {
+    /// Returns whether data are streams beside the control stream.
+    pub(super) fn is_merged(&self) -> bool {
+        self.config.data == DataMode::Merged && !self.secures()
+    }
+
+    /// Sends the login, and what the first job needs behind it, to a server that has said nothing
+    /// yet.
+    pub(super) fn log_in_ahead(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        (state.pipelines, state.features) = (true, Features::OURS);
+        state.before.push_back(Before::Login(Step::Greeting));
+        let user = format!("USER {}", self.config.user);
+        let password = format!("PASS {}", self.config.password);
+        let commands = [(Step::User, &*user), (Step::Pass, &*password), (Step::Type, "TYPE I")];
+        for (step, command) in commands {
+            state.before.push_back(Before::Login(step));
+            super::send::queue(cx, state, command);
+        }
+        self.start_job(cx, session, out);
+    }
+
+    /// Handles the reply to a step of a login that left as a whole.
+    fn login_replied(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        step: Step,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
+        match (step, reply.kind()) {
+            (Step::User, ReplyKind::Intermediate)
+            | (Step::Greeting | Step::Type, ReplyKind::Completion) => {}
+            (Step::Pass, ReplyKind::Completion) => self.accepted(session),
+            _ => self.login_refused(cx, session, step, reply, out),
+        }
+    }
+
     /// Sends EPSV behind the command that begins a transfer, if another transfer is likely: one
     /// came before, and the server lets it wait.
     pub(super) fn ask_next_port(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
@@ -195,6 +245,12 @@ impl<M: Message> Client<M> {
             return;
         }
         match state.before.pop_front() {
+            Some(Before::Login(step)) => self.login_replied(cx, session, step, reply, out),
+            Some(Before::Restart) if reply.kind() == ReplyKind::Intermediate => {}
+            // The transfer begins elsewhere in the file.
+            Some(Before::Restart) => {
+                self.drop_session(cx, session, super::receive::failure(reply), out);
+            }
             Some(Before::Port) => {
                 let waits = state.step == Step::Prepared;
                 match port(reply, true) {
@@ -237,7 +293,7 @@ impl<M: Message> Client<M> {
                         read.modified_asked = false;
                     }
                 }
-                Before::Port => {}
+                Before::Login(_) | Before::Restart | Before::Port => {}
             }
         }
     }

@@ -14,7 +14,7 @@ pub struct Config {
     pub user: String,
     /// The password. It reaches the server, and nothing else: not even a trace.
     pub password: String,
-    /// The side that opens the data associations.
+    /// The side that opens the data associations, and where.
     pub data: DataMode,
     /// The most control associations at once, and so the most open files; requests for more wait.
     pub sessions_most: usize,
@@ -38,13 +38,18 @@ pub struct Config {
     pub quits: bool,
 }
 
-/// The side that opens the data associations.
+/// The side that opens the data associations, and where.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DataMode {
     /// The client, which works through most firewalls.
     Passive,
     /// The server.
     Active,
+    /// The client, at the port below that of the control association (RFC 959 §3.2), which the
+    /// server is not asked for: streams of one association, below which both sides are Stackwright.
+    /// So all commands of a transfer leave at once, with the login before them. With TLS it is
+    /// [`Passive`](DataMode::Passive).
+    Merged,
 }
 
 /// How associations are secured by TLS.

@@ -27,12 +27,33 @@ impl<M: Message> Client<M> {
         if self.config.data == DataMode::Active {
             return self.listen(session, out);
         }
+        if self.is_merged() {
+            return self.open_merged(cx, session, out);
+        }
         if self.arrange_ahead(cx, session, out) {
             return;
         }
         let (step, command) =
             if self.only_pasv { (Step::Pasv, "PASV") } else { (Step::Epsv, "EPSV") };
         self.say_behind_size(cx, session, step, command, out);
+    }
+
+    /// Begins a transfer whose data association is a stream beside the control stream. What a file
+    /// has already decides what is sent behind it.
+    fn open_merged(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let stores = matches!(self.job_of(session), Some((_, Job { what: What::Create(_), .. })));
+        if stores && self.wants_size(session) {
+            let path = self.path_of(session);
+            return self.say_with_path(cx, session, Step::SizeBefore, "SIZE", &path, out);
+        }
+        self.open_beside(cx, session, out);
+    }
+
+    /// Opens the data association at the default port of the server (RFC 959 §3.2).
+    pub(super) fn open_beside(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let remote = self.sessions.get(session).and_then(|state| state.ends).map(|ends| ends.1);
+        let port = remote.map_or(0, |remote| remote.port().saturating_sub(1));
+        self.open_data(cx, session, port, false, out);
     }
 
     /// Sends a command that arranges the data association, and SIZE before it where that counts.
@@ -113,7 +134,7 @@ impl<M: Message> Client<M> {
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let Some((_, mut remote)) = state.ends else { return };
+        let Some((local, mut remote)) = state.ends else { return };
         let association = self.streams.name(Stream::Data { session });
         state.data = Data::Opening { association, extended };
         let credit = self.first_credit(session);
@@ -121,7 +142,8 @@ impl<M: Message> Client<M> {
         out.request(StreamsRequest::Open {
             association,
             remote: remote.into(),
-            local: None,
+            // By the port, a server finds the session.
+            local: self.is_merged().then(|| local.into()),
             credit: Credit::of_octets(credit),
         });
         // The server accepts after it has received the command: waiting for the connection would

@@ -44,6 +44,17 @@ impl Features {
         interrupt: false,
     };
 
+    /// What this server offers.
+    pub(super) const OURS: Self = Features {
+        facts: true,
+        set_modified: true,
+        digest: Digest::Selected,
+        room: true,
+        autorestart: true,
+        interrupt: true,
+        ..Self::UNTOLD
+    };
+
     /// Parses the text of a positive reply to FEAT. Its first and its last line name no feature.
     pub(super) fn parse(text: &str) -> Self {
         let mut features = Features { size: false, modified: false, ..Self::UNTOLD };

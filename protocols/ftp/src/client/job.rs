@@ -7,7 +7,7 @@ use stackwright_contract::services::{Failure, FilesIndication, Keep, Purpose, St
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::ahead::NextPort;
+use super::ahead::{Before, NextPort};
 use super::deed::relative;
 use super::stat;
 use super::state::{Create, Data, Job, Session, Step, What};
@@ -86,7 +86,13 @@ impl<M: Message> Client<M> {
             }
             _ => 0,
         };
-        if restart > 0 {
+        if restart > 0 && self.is_merged() {
+            if let Some(state) = self.sessions.get_mut(session) {
+                state.before.push_back(Before::Restart);
+                super::send::queue(cx, state, &format!("REST {restart}"));
+            }
+            self.begin(cx, session, out);
+        } else if restart > 0 {
             self.say(cx, session, Step::Rest, &format!("REST {restart}"), out);
         } else {
             self.begin(cx, session, out);
@@ -114,13 +120,19 @@ impl<M: Message> Client<M> {
     /// Notes that the server has agreed to the transfer, and perhaps said how many octets it will
     /// send: most do, in words like `(1000 bytes)`.
     pub(super) fn begun(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
+        let is_merged = self.is_merged();
         let Some((file, job)) = self.job_of(session) else { return };
         let (mut modified, mut version) = (None, None);
         let size = match &mut job.what {
             What::Read(read) => {
                 modified = read.modified;
-                // Behind REST, some servers tell the size of the file and others that of the rest.
-                if read.position == 0 {
+                // Behind REST, some servers tell the size of the file and others, as this one, that
+                // of the rest.
+                if is_merged {
+                    let whole =
+                        announced(&reply.text).map(|rest| rest.saturating_add(read.restart));
+                    read.size = whole.or(read.size);
+                } else if read.position == 0 {
                     read.size = announced(&reply.text).or(read.size);
                 }
                 let stamped = || stat::version(read.size?, read.stamp.as_deref()?);

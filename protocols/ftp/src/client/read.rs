@@ -93,7 +93,13 @@ impl<M: Message> Client<M> {
 
     /// Handles the reply to a SIZE that was sent before the transfer. A server that does not tell
     /// may still have the file.
-    pub(super) fn size_known(&mut self, cx: &Context, session: Handle, reply: &Reply) {
+    pub(super) fn size_known(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
         let size = reply.text.trim().parse().ok().filter(|_| reply.code == 213);
         match self.job_of(session).map(|(_, job)| &mut job.what) {
             Some(What::Read(read)) => read.size = size.or(read.size),
@@ -109,8 +115,9 @@ impl<M: Message> Client<M> {
             _ => {}
         }
         let Some(state) = self.sessions.get_mut(session) else { return };
-        if let Some(then) = state.then.take() {
-            state.step = then;
+        match state.then.take() {
+            Some(then) => state.step = then,
+            None => self.open_beside(cx, session, out),
         }
         self.touch(cx, session);
     }

@@ -4,9 +4,10 @@ use stackwright_contract::services::{Credit, Ended, Failure, StreamsIndication, 
 use stackwright_contract::{Context, Handle, SecurityError};
 use stackwright_wire::{Leaf, Message};
 
+use super::ahead::Before;
 use super::config::TlsMode;
 use super::features::Features;
-use super::state::{Data, Job, Step, Stream, What};
+use super::state::{Data, Job, Session, Step, Stream, What};
 use super::{Client, Out};
 use crate::NAME;
 use crate::reply::{Reply, ReplyKind};
@@ -51,6 +52,9 @@ impl<M: Message> Client<M> {
                         TlsMode::Off | TlsMode::Explicit => Step::Greeting,
                     };
                     self.touch(cx, session);
+                }
+                if self.is_merged() {
+                    self.log_in_ahead(cx, session, out);
                 }
             }
             (Stream::Control { session }, StreamsIndication::Controlled { outcome, .. }) => {
@@ -201,8 +205,7 @@ impl<M: Message> Client<M> {
                 self.say(cx, session, Step::Pass, &password, out);
             }
             (Step::User | Step::Pass, ReplyKind::Completion) => {
-                state.is_logged_in = true;
-                self.is_accepted = true;
+                self.accepted(session);
                 self.logged_in(cx, session, out);
             }
             (Step::BufferSize | Step::Protection, ReplyKind::Preliminary) => {}
@@ -239,7 +242,7 @@ impl<M: Message> Client<M> {
             (Step::Folder, _) => self.folder_replied(cx, session, reply, out),
             (Step::Exists, _) => self.existence_replied(cx, session, reply, out),
             (Step::SizeOfFile, _) => self.size_of_file(cx, session, reply),
-            (Step::SizeBefore, _) => self.size_known(cx, session, reply),
+            (Step::SizeBefore, _) => self.size_known(cx, session, reply, out),
             (Step::Working, _) => self.working_replied(cx, session, reply),
             (Step::Enter, ReplyKind::Completion) => {
                 state.away = true;
@@ -294,15 +297,8 @@ impl<M: Message> Client<M> {
                 self.free(cx, session, out);
             }
             (Step::Quitting | Step::Idle, _) => {}
-            // A refused login or greeting ends the session: no other command makes sense.
-            (Step::Greeting | Step::User | Step::Pass | Step::Type, _) => {
-                let failure = match state.step {
-                    // The same user was accepted before: it is about something else.
-                    Step::User | Step::Pass if self.is_accepted => Failure::Lost,
-                    Step::User | Step::Pass => Failure::NotLoggedIn,
-                    _ => failure(reply),
-                };
-                self.drop_session(cx, session, failure, out);
+            (step @ (Step::Greeting | Step::User | Step::Pass | Step::Type), _) => {
+                self.login_refused(cx, session, step, reply, out);
             }
             (_, ReplyKind::Transient | ReplyKind::Permanent) => {
                 self.session_job_failed(cx, session, failure(reply), out)
@@ -314,8 +310,38 @@ impl<M: Message> Client<M> {
         }
     }
 
+    /// Notes that the server has accepted the user.
+    pub(super) fn accepted(&mut self, session: Handle) {
+        if let Some(state) = self.sessions.get_mut(session) {
+            state.is_logged_in = true;
+            self.is_accepted = true;
+        }
+    }
+
+    /// Ends a session whose login or greeting was refused: no other command makes sense.
+    pub(super) fn login_refused(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        step: Step,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
+        let failure = match step {
+            // The same user was accepted before: it is about something else.
+            Step::User | Step::Pass if self.is_accepted => Failure::Lost,
+            Step::User | Step::Pass => Failure::NotLoggedIn,
+            _ => failure(reply),
+        };
+        self.drop_session(cx, session, failure, out);
+    }
+
     fn session_ended(&mut self, cx: &Context, session: Handle, why: Ended, out: Out<'_, M>) {
-        let failure = match self.sessions.get(session).map(|session| session.step) {
+        let awaited = |state: &Session| match state.before.front() {
+            Some(Before::Login(step)) => *step,
+            _ => state.step,
+        };
+        let failure = match self.sessions.get(session).map(awaited) {
             Some(Step::Connecting) if why != Ended::Aborted => Failure::Unreachable,
             // Some transports open before the other side has answered.
             Some(Step::Greeting)

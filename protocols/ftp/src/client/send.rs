@@ -220,7 +220,8 @@ impl<M: Message> Client<M> {
     pub(super) fn quit(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         if let Some(state) = self.sessions.get_mut(session).filter(|_| !self.config.quits) {
             (state.step, state.finished) = (Step::Quitting, true);
-            return out.request(StreamsRequest::Close { name: state.control });
+            out.request(StreamsRequest::Close { name: state.control });
+            return self.touch(cx, session);
         }
         self.say(cx, session, Step::Quitting, "QUIT", out);
     }

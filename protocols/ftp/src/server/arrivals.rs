@@ -12,7 +12,9 @@ use stackwright_wire::Message;
 
 use super::failures::network;
 use super::secure::secure_control;
-use super::state::{ARRIVALS, CONTROL_CREDIT, Control, REFUSED_MOST, Session, Stream, Work};
+use super::state::{
+    ARRIVALS, Arrives, CONTROL_CREDIT, Control, EARLY_CREDIT, REFUSED_MOST, Session, Stream, Work,
+};
 use super::timers::LINGER;
 use super::{Indication, Out, Server};
 use crate::{NAME, reply};
@@ -42,26 +44,42 @@ impl Crowd {
 }
 
 impl<M: Message> Server<M> {
+    /// Handles a listener that is ready. Where clients arrive, their data arrive beside.
+    pub(super) fn listens(
+        &mut self,
+        listener: Handle,
+        arrives: Arrives,
+        local: Participant,
+        out: Out<'_, M>,
+    ) {
+        if arrives != Arrives::Data {
+            out.indicate(Indication::Serving { local });
+        }
+        self.await_clients(listener, out);
+        let beside = local.internet().filter(|_| self.config.merged && arrives == Arrives::Client);
+        if let Some(mut beside) = beside {
+            beside.set_port(beside.port().saturating_sub(1));
+            self.serve(beside.into(), Arrives::Data, out);
+        }
+    }
+
     /// Keeps some handles ready for clients that may arrive at `listener`.
     pub(super) fn await_clients(&mut self, listener: Handle, out: Out<'_, M>) {
         if self.stopping {
             return;
         }
-        while let Some(Stream::Listener { awaited, secures }) = self.streams.get_mut(listener)
+        while let Some(Stream::Listener { awaited, arrives }) = self.streams.get_mut(listener)
             && *awaited < ARRIVALS
         {
             *awaited += 1;
-            let secures = *secures;
+            let arrives = *arrives;
+            let credit = if arrives == Arrives::Data { EARLY_CREDIT } else { CONTROL_CREDIT };
             let association = self.streams.name(Stream::Arrival { listener });
             Self::ask_streams(
                 out,
-                StreamsRequest::Await {
-                    listener,
-                    association,
-                    credit: Credit::of_octets(CONTROL_CREDIT),
-                },
+                StreamsRequest::Await { listener, association, credit: Credit::of_octets(credit) },
             );
-            if secures {
+            if arrives == Arrives::SecureClient {
                 secure_control(association, out);
             }
         }
@@ -74,7 +92,7 @@ impl<M: Message> Server<M> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "an arrival is told with all of this")]
-    pub(super) fn client_arrived(
+    pub(super) fn arrived(
         &mut self,
         cx: &Context,
         listener: Handle,
@@ -92,6 +110,13 @@ impl<M: Message> Server<M> {
         // A client that came by IPv4 to a listener for both is an IPv4 client.
         local.set_ip(local.ip().to_canonical());
         peer.set_ip(peer.ip().to_canonical());
+        let arrives = match self.streams.get(listener) {
+            Some(Stream::Listener { arrives, .. }) => *arrives,
+            _ => return self.reset(cx, name, out),
+        };
+        if arrives == Arrives::Data {
+            return self.data_came_beside(cx, name, peer, credit, out);
+        }
         if self.sessions.len() >= self.config.sessions_most {
             let text = "Too many connections, come again later; this one is closed.";
             return self.refuse_client(cx, name, text, credit, out);
@@ -104,8 +129,7 @@ impl<M: Message> Server<M> {
         self.crowd.enter(peer.ip());
         let control = Control::new(name, local, peer, credit);
         let mut session = Session::new(control, cx.now(), &self.config);
-        let from_start =
-            matches!(self.streams.get(listener), Some(Stream::Listener { secures: true, .. }));
+        let from_start = arrives == Arrives::SecureClient;
         if from_start {
             session.protection.from_start = true;
             session.work = Work::Securing;

@@ -34,6 +34,10 @@ pub struct Config {
     /// The address that PASV tells, where that of the server is not the one that clients reach it
     /// by: behind a translator of addresses. EPSV tells none.
     pub public_address: Option<Ipv4Addr>,
+    /// Whether data associations are streams beside the control stream, on one association below:
+    /// clients open them at the port below that of the control association (RFC 959 §3.2), without
+    /// a word. PASV, EPSV, PORT and EPRT are there all the same. They cannot be protected.
+    pub merged: bool,
     /// Whether associations can be protected (RFC 4217).
     pub security: SecurityLevel,
     /// Whether a protected data association has to resume the session of its control association.
@@ -57,6 +61,7 @@ impl Config {
             hosts: Vec::new(),
             passive_ports: None,
             public_address: None,
+            merged: false,
             security: SecurityLevel::Off,
             session_reuse: SessionReuse::Prefer,
             epoch: None,

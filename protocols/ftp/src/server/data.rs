@@ -9,7 +9,9 @@ use stackwright_contract::{CommandError, Context, Duration, Handle, Participant,
 use stackwright_wire::Message;
 
 use super::secure::secure_data;
-use super::state::{DATA_CREDIT, Data, File, Link, PeerHalf, Ports, Stream, Transfer};
+use super::state::{
+    DATA_CREDIT, Data, EARLY_CREDIT, File, Link, PeerHalf, Ports, Stream, Transfer,
+};
 use super::timers::LINGER;
 use super::{Indication, Out, Server, SessionReuse, Trouble};
 use crate::{NAME, address};
@@ -151,21 +153,48 @@ impl<M: Message> Server<M> {
             }
             listening = Some(listener);
         }
-        let link = Link {
-            association,
-            credit_most: credit,
-            credit,
-            early: None,
-            half: PeerHalf::Open,
-            finished: false,
-            kept: false,
-        };
+        let link = Link::new(association, credit);
         let Some(state) = self.sessions.get_mut(session) else { return };
         if state.protection.data {
             state.data = Data::Securing { listener: listening, link };
             return;
         }
         self.data_arrived(cx, session, listening, link, out);
+    }
+
+    /// Handles a data association that was opened beside a control association, from the same port:
+    /// it is the next transfer's of that session, in place of what was arranged before.
+    pub(super) fn data_came_beside(
+        &mut self,
+        cx: &Context,
+        association: Handle,
+        peer: SocketAddr,
+        credit: usize,
+        out: Out<'_, M>,
+    ) {
+        let session = self.streams.iter().find_map(|(_, stream)| match stream {
+            Stream::Control { session } => {
+                let state = self.sessions.get(*session)?;
+                (state.control.peer == peer && !state.protection.data).then_some(*session)
+            }
+            _ => None,
+        });
+        let Some(session) = session else {
+            cx.dropped(NAME, "a data connection that is nobody's");
+            return self.reset(cx, association, out);
+        };
+        self.forget_data(cx, session, out);
+        if let Some(stream) = self.streams.get_mut(association) {
+            *stream = Stream::Data { session };
+        }
+        let withheld = DATA_CREDIT - EARLY_CREDIT;
+        self.data_arrived(
+            cx,
+            session,
+            None,
+            Link { withheld, ..Link::new(association, credit) },
+            out,
+        );
     }
 
     /// Handles the answer to the command to secure a data association. A client that does not
@@ -276,8 +305,13 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         match mem::replace(&mut state.data, Data::Absent) {
             Data::Arrived(link) => {
+                let (association, more) = (link.association, link.withheld);
                 if let Some(transfer) = state.transfer() {
-                    transfer.link = Some(Link { kept: false, ..link });
+                    transfer.link = Some(Link { kept: false, withheld: 0, ..link });
+                }
+                if more > 0 {
+                    let credit = Credit::of_octets(more);
+                    Self::ask_streams(out, StreamsRequest::Credit { association, credit });
                 }
                 self.pump(cx, session, out);
             }

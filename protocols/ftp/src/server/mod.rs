@@ -49,7 +49,7 @@ use stackwright_wire::Message;
 
 use arrivals::Crowd;
 use failures::Failures;
-use state::{FileUse, FtpBase, Sessions, Stream};
+use state::{Arrives, FileUse, FtpBase, Sessions, Stream};
 
 /// An FTP server, over streams and beside a disk.
 pub struct Server<M: Message> {
@@ -104,9 +104,9 @@ impl<M: Message> Server<M> {
         self.streams.len() + self.files.len()
     }
 
-    fn serve(&mut self, local: Participant, secures: bool, out: Out<'_, M>) {
+    fn serve(&mut self, local: Participant, arrives: Arrives, out: Out<'_, M>) {
         self.stopping = false;
-        let listener = self.streams.name(Stream::Listener { awaited: 0, secures });
+        let listener = self.streams.name(Stream::Listener { awaited: 0, arrives });
         out.request(Either::Left(StreamsRequest::Listen { listener, local }));
     }
 
@@ -157,8 +157,8 @@ impl<M: Message> Protocol for Server<M> {
 
     fn handle_request(&mut self, _cx: &Context, request: Request, out: &mut impl Outlet<Self>) {
         match request {
-            Request::Serve { local } => self.serve(local, false, out),
-            Request::ServeSecurely { local } => self.serve(local, true, out),
+            Request::Serve { local } => self.serve(local, Arrives::Client, out),
+            Request::ServeSecurely { local } => self.serve(local, Arrives::SecureClient, out),
             Request::Stop => self.stop(out),
         }
     }

@@ -5,7 +5,7 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Leaf, Message};
 
 use super::commands::Answer;
-use super::state::{FileUse, Leaving, PeerHalf, Stream};
+use super::state::{Arrives, FileUse, Leaving, PeerHalf, Stream};
 use super::{Indication, Out, Server};
 use crate::NAME;
 
@@ -26,9 +26,8 @@ impl<M: Message> Server<M> {
             }
             (Stream::Lingering { .. } | Stream::Refused { .. }, _) => {}
 
-            (Stream::Listener { .. }, StreamsIndication::Listening { local, .. }) => {
-                out.indicate(Indication::Serving { local });
-                self.await_clients(name, out);
+            (Stream::Listener { arrives, .. }, StreamsIndication::Listening { local, .. }) => {
+                self.listens(name, arrives, local, out);
             }
             (
                 Stream::Arrival { listener },
@@ -39,7 +38,7 @@ impl<M: Message> Server<M> {
                     ..
                 },
             ) => {
-                self.client_arrived(cx, listener, name, local, remote, credit, out);
+                self.arrived(cx, listener, name, local, remote, credit, out);
             }
             (
                 Stream::Control { session },
@@ -113,6 +112,7 @@ impl<M: Message> Server<M> {
     ) {
         self.streams.forget(name);
         match stream {
+            Stream::Listener { arrives: Arrives::Data, .. } if self.stopping => {}
             Stream::Listener { .. } => out.indicate(Indication::NotServing { why }),
             Stream::Arrival { listener } => {
                 self.one_less_awaited(listener);

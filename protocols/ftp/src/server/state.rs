@@ -46,6 +46,8 @@ pub(super) const LINE_MOST: usize = 4096 + 16;
 pub(super) const CONTROL_CREDIT: usize = 2048;
 /// Credit of a data association, in octets: how much may be on its way to the disk.
 pub(super) const DATA_CREDIT: usize = 1 << 20;
+/// The part of it that a client has without a login.
+pub(super) const EARLY_CREDIT: usize = 16 << 10;
 /// How many octets are requested from the disk at once.
 pub(super) const READ_AT_ONCE: usize = 512 << 10;
 /// How many octets are requested from the disk at once where they are encoded, and made of what
@@ -81,13 +83,12 @@ pub(super) const REFUSED_MOST: usize = 64;
 /// What a handle given to the streams stands for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stream {
-    /// A listener for clients, and how many associations wait for one.
+    /// A listener for all sessions, and how many associations wait for an arrival.
     Listener {
         awaited: usize,
-        /// Whether its clients begin with TLS.
-        secures: bool,
+        arrives: Arrives,
     },
-    /// Waits for a client.
+    /// Waits for a client, or for its data.
     Arrival {
         listener: Handle,
     },
@@ -110,6 +111,16 @@ pub(super) enum Stream {
     Refused {
         until: Instant,
     },
+}
+
+/// What arrives at a listener.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Arrives {
+    Client,
+    /// One that begins with TLS.
+    SecureClient,
+    /// The data association of a session whose client has the same address and port.
+    Data,
 }
 
 /// What a handle given to the files stands for.
@@ -279,6 +290,8 @@ pub(super) struct Link<M> {
     /// The credit when nothing is on its way.
     pub(super) credit_most: usize,
     pub(super) credit: usize,
+    /// Credit that the peer gets with its transfer: before a login it would cost memory.
+    pub(super) withheld: usize,
     /// What arrived before the file was open, or while the disk is busy.
     pub(super) early: Option<M>,
     pub(super) half: PeerHalf,
@@ -286,6 +299,21 @@ pub(super) struct Link<M> {
     pub(super) finished: bool,
     /// Whether it is open after a transfer, for another one.
     pub(super) kept: bool,
+}
+
+impl<M> Link<M> {
+    pub(super) fn new(association: Handle, credit: usize) -> Self {
+        Link {
+            association,
+            credit_most: credit,
+            credit,
+            withheld: 0,
+            early: None,
+            half: PeerHalf::Open,
+            finished: false,
+            kept: false,
+        }
+    }
 }
 
 /// Ports that may be listened on, of a configured range.
@@ -485,10 +513,11 @@ impl<M> Session<M> {
         }
     }
 
-    /// Returns whether no data association was arranged.
-    pub(super) fn lacks_data(&self) -> bool {
+    /// Returns whether no data association was arranged. Where they are `merged`, nothing is
+    /// arranged before they come.
+    pub(super) fn lacks_data(&self, merged: bool) -> bool {
         let has_link = matches!(&self.work, Work::Transfer(Transfer { link: Some(_), .. }));
-        matches!(self.data, Data::Absent) && !has_link
+        matches!(self.data, Data::Absent) && !has_link && !merged
     }
 
     /// Returns the name of the data association that is not at the disposal of a transfer yet.

@@ -198,7 +198,7 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        if state.lacks_data() {
+        if state.lacks_data(self.config.merged) {
             return self.fail(cx, session, Trouble::Data(Ended::Unlistened), NO_DATA, out);
         }
         let kept = matches!(&state.data, Data::Arrived(link) if link.kept);

@@ -200,7 +200,9 @@ impl<M: Message> Server<M> {
             _ if needs.write() && !rights.is_some_and(|rights| rights.write) => {
                 Some((550, "You may not change files here."))
             }
-            _ if needs.data() && state.lacks_data() && !asks_file_first => Some(NO_DATA),
+            _ if needs.data() && state.lacks_data(self.config.merged) && !asks_file_first => {
+                Some(NO_DATA)
+            }
             _ if needs.data() && self.config.security.required() && !state.protection.data => {
                 Some((521, "Say PROT P first: nothing is sent without encryption here."))
             }

@@ -16,6 +16,7 @@ mod lines;
 mod listed;
 mod looked_at;
 mod memory;
+mod merged;
 mod odd;
 mod raw;
 mod recordings;
