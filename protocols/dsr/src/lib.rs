@@ -1,0 +1,3 @@
+#![no_std]
+extern crate alloc;
+mod header; mod links; mod packet;
