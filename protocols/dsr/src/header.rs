@@ -63,14 +63,31 @@ pub(crate) struct SourceRoute {
 /// An option that is understood.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Opt {
-    Request { id: u16, target: Ipv4Addr, list: Vec<Ipv4Addr> },
+    Request {
+        id: u16,
+        target: Ipv4Addr,
+        list: Vec<Ipv4Addr>,
+    },
     /// The list ends with the target.
-    Reply { list: Vec<Ipv4Addr> },
+    Reply {
+        list: Vec<Ipv4Addr>,
+    },
     /// `source` could not reach `unreachable`, and tells `destination`.
-    Error { salvage: u8, source: Ipv4Addr, destination: Ipv4Addr, unreachable: Ipv4Addr },
-    Acknowledgement { id: u16, source: Ipv4Addr, destination: Ipv4Addr },
+    Error {
+        salvage: u8,
+        source: Ipv4Addr,
+        destination: Ipv4Addr,
+        unreachable: Ipv4Addr,
+    },
+    Acknowledgement {
+        id: u16,
+        source: Ipv4Addr,
+        destination: Ipv4Addr,
+    },
     Route(SourceRoute),
-    AckRequest { id: u16 },
+    AckRequest {
+        id: u16,
+    },
 }
 
 fn address(octets: &[u8]) -> Option<Ipv4Addr> {
@@ -155,9 +172,8 @@ fn read_option(kind: u8, data: &[u8]) -> Result<Option<Opt>, &'static str> {
             _ => return None,
         })
     };
-    let is_known =
-        matches!(kind, REQUEST | REPLY | ACKNOWLEDGEMENT | SOURCE_ROUTE | ACK_REQUEST)
-            || kind == ERROR && data.first().is_none_or(|kind| *kind == UNREACHABLE);
+    let is_known = matches!(kind, REQUEST | REPLY | ACKNOWLEDGEMENT | SOURCE_ROUTE | ACK_REQUEST)
+        || kind == ERROR && data.first().is_none_or(|kind| *kind == UNREACHABLE);
     match read() {
         Some(option) => option.map(Some),
         None if is_known => Err("an option shorter than its fields"),

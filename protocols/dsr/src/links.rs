@@ -97,7 +97,9 @@ impl Links {
             }
         }
         let mut route = Vec::from([to]);
-        while let Some((last, _)) = before.get(route.last()?).filter(|_| route.last() != Some(&from)) {
+        while let Some((last, _)) =
+            before.get(route.last()?).filter(|_| route.last() != Some(&from))
+        {
             route.push(*last);
         }
         route.reverse();

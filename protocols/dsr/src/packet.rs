@@ -42,13 +42,8 @@ impl<M: Message> Packet<M> {
         packet.truncate(total);
         packet.advance(length);
         let is_ours = ip.protocol == PROTOCOL;
-        let mut read = Packet {
-            header,
-            protocol: ip.protocol,
-            is_ours,
-            options: Vec::new(),
-            payload: packet,
-        };
+        let mut read =
+            Packet { header, protocol: ip.protocol, is_ours, options: Vec::new(), payload: packet };
         if is_ours {
             read.read_ours()?;
         }
