@@ -135,6 +135,9 @@ catalogue! {
         => stackwright_ax25::described,
     stackwright_axudp::Axudp<M>: "frames of AX.25 over UDP" => stackwright_axudp::described,
     stackwright_copy::Copy<M>: "copies files from one place to another" => stackwright_copy::described,
+    stackwright_dsr::Dsr<M>: "routes found by asking, between stations that relay for each other"
+        .with_syntax(stackwright_dsr::SYNTAX)
+        => stackwright_dsr::described,
     stackwright_ethernet::EthernetDatagrams<M>: "datagrams between the stations of an Ethernet link"
         .with_syntax(stackwright_ethernet::SYNTAX)
         => stackwright_ethernet::described,

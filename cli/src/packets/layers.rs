@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use stackwright::ax25;
 use stackwright::ax25::header::{Addresses, ControlField, LinksHeard, Modulus};
 use stackwright::catalogue::{CatalogueEntry, PROTOCOLS};
+use stackwright::dsr;
 use stackwright::kiss::{self, KissType};
 use stackwright::wire::capture::{Cooked, Cooked2, LinkType};
 use stackwright::wire::internet::{Ethernet, Ipv4, Ipv6, Tcp, Udp};
@@ -266,6 +267,19 @@ impl<'a> Layers<'a> {
         }
     }
 
+    /// DSR's header, and what it says is behind it.
+    fn dsr(&mut self, ends: [IpAddr; 2]) -> Option<()> {
+        let next = self.payload.first().copied()?;
+        self.walk(dsr::HEADER_SYNTAX);
+        let Some(Found::Octets { name: "payload", octets }) = self.found.last() else {
+            return None;
+        };
+        let octets = *octets;
+        self.found.pop();
+        self.payload = octets;
+        if next == 48 { None } else { self.transport(next, ends) }
+    }
+
     fn transport(&mut self, protocol: u8, [source, destination]: [IpAddr; 2]) -> Option<()> {
         self.ends = Some([source.to_string(), destination.to_string()]);
         let header = match protocol {
@@ -275,6 +289,7 @@ impl<'a> Layers<'a> {
                 self.walk(stackwright::xtp::SYNTAX);
                 return None;
             }
+            48 => return self.dsr([source, destination]),
             other => {
                 self.remarks.push(format!("IP protocol {other} is not supported"));
                 return None;

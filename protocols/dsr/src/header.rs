@@ -12,11 +12,11 @@ pub(crate) const NOTHING: u8 = 59;
 /// Options of one packet that are read; nobody needs more.
 const OPTIONS_MOST: usize = 8;
 
-const REQUEST: u8 = 1;
-const REPLY: u8 = 2;
+pub(crate) const REQUEST: u8 = 1;
+pub(crate) const REPLY: u8 = 2;
 const ERROR: u8 = 3;
 const ACKNOWLEDGEMENT: u8 = 32;
-const SOURCE_ROUTE: u8 = 96;
+pub(crate) const SOURCE_ROUTE: u8 = 96;
 const ACK_REQUEST: u8 = 160;
 const PAD1: u8 = 224;
 /// The kind of route error that is used: a node does not answer (RFC 4728 §6.4.1).
@@ -24,7 +24,7 @@ const UNREACHABLE: u8 = 1;
 
 /// The fixed part of the header (RFC 4728 §6.1).
 #[derive(Header, Clone, PartialEq, Eq, Debug)]
-pub struct DsrFront {
+pub(crate) struct DsrFront {
     /// The next protocol, as in IPv4's header; 59: nothing follows.
     pub next_header: u8,
     /// Whether it is the header of a flow's packet, which is not spoken here.
@@ -38,12 +38,30 @@ pub struct DsrFront {
 
 /// The front of each option but Pad1 (RFC 4728 §6).
 #[derive(Header, Clone, PartialEq, Eq, Debug)]
-pub struct DsrOptionFront {
+pub(crate) struct DsrOptionFront {
     /// 1 is a route request, 2 a reply, 3 an error, 32 an acknowledgement, 96 a source route, 160
     /// asks for an acknowledgement.
     pub option: u8,
     /// Octets that follow.
     pub octets: u8,
+}
+
+/// What a source route says before its list (RFC 4728 §6.7).
+#[derive(Header, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct RouteFront {
+    /// The list begins with who put it there.
+    pub first_external: bool,
+    /// The list ends with a router.
+    pub last_external: bool,
+    /// Nothing.
+    #[bits(4)]
+    pub rsvd: u8,
+    /// How often it was salvaged.
+    #[bits(4)]
+    pub salvage: u8,
+    /// How many of the list have not been visited.
+    #[bits(6)]
+    pub left: u8,
 }
 
 /// The route that a packet takes (RFC 4728 §6.7).
@@ -58,6 +76,25 @@ pub(crate) struct SourceRoute {
     /// How many of the list have not been visited.
     pub(crate) left: u8,
     pub(crate) list: Vec<Ipv4Addr>,
+}
+
+impl SourceRoute {
+    /// Returns which of the list was visited last. `None`: none was, as where it began.
+    pub(crate) fn visited(&self) -> Option<usize> {
+        self.list.len().checked_sub(usize::from(self.left) + 1)
+    }
+
+    /// Returns the station to visit next; `None`: it is where the packet goes.
+    pub(crate) fn next(&self) -> Option<Ipv4Addr> {
+        let place = self.list.len().checked_sub(self.left.into())?;
+        self.list.get(place).copied()
+    }
+
+    /// Returns the stations from where it began to `place`, which is not included.
+    pub(crate) fn until(&self, source: Ipv4Addr, place: usize) -> Vec<Ipv4Addr> {
+        let origin = (!self.first_external).then_some(source);
+        origin.into_iter().chain(self.list[..place.min(self.list.len())].iter().copied()).collect()
+    }
 }
 
 /// An option that is understood.
@@ -157,15 +194,10 @@ fn read_option(kind: u8, data: &[u8]) -> Result<Option<Opt>, &'static str> {
                 Ok(Opt::Acknowledgement { id: word(0)?, source: host(2)?, destination: host(6)? })
             }
             SOURCE_ROUTE => {
-                let front = word(0)?;
+                let RouteFront { first_external, last_external, salvage, left, .. } =
+                    RouteFront::decode(data).ok()?;
                 list(&data[2..]).map(|list| {
-                    Opt::Route(SourceRoute {
-                        first_external: front & 0x8000 != 0,
-                        last_external: front & 0x4000 != 0,
-                        salvage: (front >> 6 & 0xf) as u8,
-                        left: (front & 0x3f) as u8,
-                        list,
-                    })
+                    Opt::Route(SourceRoute { first_external, last_external, salvage, left, list })
                 })
             }
             ACK_REQUEST => Ok(Opt::AckRequest { id: word(0)? }),
@@ -213,10 +245,10 @@ impl Opt {
             }
             Opt::Route(route) => {
                 octets.extend(front(SOURCE_ROUTE));
-                let flags = u16::from(route.first_external) << 15
-                    | u16::from(route.last_external) << 14
-                    | u16::from(route.salvage) << 6;
-                octets.extend((flags | u16::from(route.left)).to_be_bytes());
+                let SourceRoute { first_external, last_external, salvage, left, .. } = *route;
+                let front = RouteFront { first_external, last_external, rsvd: 0, salvage, left };
+                octets.extend([0; RouteFront::LENGTH]);
+                front.encode(&mut octets[start + 2..]);
                 append(octets, &route.list);
             }
             Opt::AckRequest { id } => {

@@ -153,4 +153,42 @@ impl<M: Message> Packet<M> {
             _ => None,
         })
     }
+
+    /// Returns the last station of its route: where it goes, or a router to there.
+    pub(crate) fn last_station(&self) -> Option<Ipv4Addr> {
+        let route = self.route()?;
+        let router = route.list.last().filter(|_| route.last_external);
+        Some(router.copied().unwrap_or_else(|| self.destination()))
+    }
+
+    /// Returns whether it is another's, by what a station put into it that sends it on.
+    pub(crate) fn is_relayed_by(&self, own: Ipv4Addr) -> bool {
+        self.route().is_some_and(|route| {
+            let is_adder = route.first_external && route.list.first() == Some(&own);
+            route.salvage > 0 || route.list.contains(&own) && !is_adder
+        })
+    }
+
+    /// Has it take a route, from this station to the last, both included; its next hop is the
+    /// second. Between neighbours there is none in it.
+    pub(crate) fn set_route(&mut self, route: &[Ipv4Addr], salvage: u8) {
+        self.clear_route();
+        let [own, relays @ .., last] = route else { return };
+        if relays.is_empty() {
+            return;
+        }
+        let first_external = self.source() != *own;
+        let last_external = self.destination() != *last;
+        let adder = first_external.then_some(*own);
+        let router = last_external.then_some(*last);
+        let list: Vec<_> = adder.into_iter().chain(relays.iter().copied()).chain(router).collect();
+        let left = (relays.len() + usize::from(last_external)) as u8;
+        let route = SourceRoute { first_external, last_external, salvage, left, list };
+        self.options.push(Opt::Route(route));
+    }
+
+    /// Takes its route out, and what was asked of the next hop.
+    pub(crate) fn clear_route(&mut self) {
+        self.options.retain(|option| !matches!(option, Opt::Route(_) | Opt::AckRequest { .. }));
+    }
 }

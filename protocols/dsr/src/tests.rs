@@ -96,28 +96,35 @@ fn a_route_by_a_group_or_by_nobody_is_refused() {
 fn a_flood_of_links_drives_out_itself() {
     let (now, later) = (Instant::START, Instant::START + Duration::from_secs(300));
     let mut links = Links::default();
-    links.learn(now, later, &[at(1), at(2), at(3)]);
+    links.learn(now, later, &[at(1), at(2), at(3)], true);
     links.touch(&[at(1), at(2), at(3)]);
     for number in 0..5_000_u32 {
         let made_up = Ipv4Addr::from(0x0b00_0000 + number);
-        links.learn(now, later + Duration::from_secs(1), &[at(1), made_up]);
+        links.learn(now, later + Duration::from_secs(1), &[at(1), made_up], true);
         assert!(links.len() <= LINKS_MOST);
     }
-    assert_eq!(links.route(now, (at(1), at(3)), &[], 5), Some(vec![at(1), at(2), at(3)]));
+    assert_eq!(links.route(now, (at(1), at(3)), &[], &[], 5), Some(vec![at(1), at(2), at(3)]));
 }
 
 #[test]
 fn the_shortest_route_is_found_until_its_links_are_gone() {
     let (now, until) = (Instant::START, Instant::START + Duration::from_secs(300));
     let mut links = Links::default();
-    links.learn(now, until, &[1, 2, 3, 4, 5, 1].map(at)); // a ring
+    links.learn(now, until, &[1, 2, 3, 4, 5, 1].map(at), true); // a ring
     let route = |links: &Links, without: &[Ipv4Addr], relays| {
-        links.route(now, (at(1), at(3)), without, relays)
+        links.route(now, (at(1), at(3)), without, &[], relays)
     };
     assert_eq!(route(&links, &[], 5), Some([1, 2, 3].map(at).into()));
     assert_eq!(route(&links, &[at(2)], 5), Some([1, 5, 4, 3].map(at).into()));
     assert_eq!(route(&links, &[at(2)], 1), None, "more relays than may be");
-    assert!(links.has(at(3), at(2)) && links.forget(at(3), at(2)));
+    let broken = [(at(2), at(1))];
+    assert_eq!(
+        links.route(now, (at(1), at(3)), &[], &broken, 5),
+        Some([1, 5, 4, 3].map(at).into())
+    );
+    assert!(links.has(at(3), at(2)));
+    links.break_link(until, (at(3), at(2)));
+    links.learn(now, until, &[at(2), at(3)], false);
     assert_eq!(route(&links, &[], 5), Some([1, 5, 4, 3].map(at).into()));
-    assert_eq!(links.route(until, (at(1), at(3)), &[], 5), None, "all have aged");
+    assert_eq!(links.route(until, (at(1), at(3)), &[], &[], 5), None, "all have aged");
 }

@@ -18,6 +18,7 @@ mod captures;
 mod client;
 mod commands;
 mod descriptions;
+mod dsr;
 mod endpoints;
 mod forms;
 mod headers;
@@ -59,6 +60,7 @@ pub use captures::captures;
 pub use client::client;
 pub use commands::commands;
 pub use descriptions::descriptions;
+pub use dsr::dsr;
 pub use forms::forms;
 pub use headers::headers;
 pub use inet_headers::inet_headers;
@@ -105,6 +107,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "captures", run: captures },
     Target { name: "inet_headers", run: inet_headers },
     Target { name: "ip", run: ip },
+    Target { name: "dsr", run: dsr },
     Target { name: "resolve", run: resolve },
     Target { name: "tcp", run: tcp },
     Target { name: "xstp", run: xstp },

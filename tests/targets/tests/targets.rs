@@ -117,7 +117,7 @@ fn protocols_of_the_catalogue_keep_their_contract_whatever_comes() {
 
 #[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 33);
+    assert_eq!(TARGETS.len(), 34);
 }
 
 #[test]
@@ -170,6 +170,11 @@ fn a_router_sends_packets_that_its_link_takes_whatever_arrives() {
 #[test]
 fn what_stands_in_packets_of_the_internet_is_read_as_it_is_written() {
     check("inet_headers", 5000);
+}
+
+#[test]
+fn a_station_that_relays_holds_no_more_than_it_may_whatever_arrives() {
+    check("dsr", 3000);
 }
 
 #[test]

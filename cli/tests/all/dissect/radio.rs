@@ -52,6 +52,27 @@ fn frames_of_ax25() {
     is(&shown(&capture(LinkType::AX25, &frames), &[]), "ax25.txt", include_str!("radio/ax25.txt"));
 }
 
+/// A request for a route, and UDP behind a source route.
+#[test]
+fn packets_of_dsr() {
+    let frames = [
+        [
+            HEAD,
+            b"\x03\xcc\x45\x00\x00\x20\x00\x01\x00\x00\xff\x30\xb1\xac\x0a\x00\x00\x01\
+              \xff\xff\xff\xff\x3b\x00\x00\x08\x01\x06\x00\x02\x0a\x00\x00\x03",
+        ]
+        .concat(),
+        [
+            HEAD,
+            b"\x03\xcc\x45\x00\x00\x28\x00\x01\x00\x00\x40\x30\x66\x9f\x0a\x00\x00\x01\
+              \x0a\x00\x00\x03\x11\x00\x00\x08\x60\x06\x00\x41\x0a\x00\x00\x02\
+              \x00\x07\x00\x07\x00\x08\x00\x00",
+        ]
+        .concat(),
+    ];
+    is(&shown(&capture(LinkType::AX25, &frames), &[]), "dsr.txt", include_str!("radio/dsr.txt"));
+}
+
 /// What is broken is shown as far as it goes, with a remark.
 #[test]
 fn broken_frames_of_ax25() {
