@@ -29,9 +29,9 @@ pub use stackwright_contract as contract;
 pub use stackwright_copy as copy;
 #[cfg(feature = "endpoint")]
 pub use stackwright_drivers as drivers;
+pub use stackwright_dsr as dsr;
 #[cfg(feature = "endpoint")]
 pub use stackwright_endpoint as endpoint;
-pub use stackwright_dsr as dsr;
 pub use stackwright_ethernet as ethernet;
 pub use stackwright_framed as framed;
 pub use stackwright_ftp as ftp;

@@ -93,7 +93,7 @@ impl<M: Message> Dsr<M> {
             Opt::Error { source, unreachable, .. } => Some((*source, *unreachable)),
             _ => None,
         };
-        // They are not forgotten: whoever asks may be wrong.
+        // They are not forgotten: the station that asks may be wrong.
         let broken: Vec<_> = packet.options.iter().filter_map(broken).collect();
         let known = self.links.route(cx.now(), (own, target), &trail, &broken, left);
         if let Some(known) = known.filter(|_| self.config.answers_for_others) {
