@@ -14,7 +14,7 @@ use super::{About, AnyTable, Cell, Table};
 use crate::measure::{Contestant, Course, Limit};
 
 /// The buckets of the thesis' map.
-const BUCKETS: usize = 101;
+pub(super) const BUCKETS: usize = 101;
 /// Lookups of one sample, each of which asks for the key that the one before has found; as many go
 /// before it for nothing. So many are from one try of a cache that does not hit to the next.
 const LOOKUPS: usize = 65_536;
@@ -150,7 +150,7 @@ fn lookups<const N: usize>(
 }
 
 /// Keys, each with the next of one random cycle through all.
-fn cycle<const N: usize>(bindings: usize, seed: u64) -> Vec<([u8; N], [u8; N])> {
+pub(super) fn cycle<const N: usize>(bindings: usize, seed: u64) -> Vec<([u8; N], [u8; N])> {
     let mut random = fastrand::Rng::with_seed(seed.wrapping_add(bindings as u64));
     let mut seen = HashSet::with_hasher(FixedState::with_seed(1));
     let mut keys = Vec::new();
@@ -171,7 +171,7 @@ fn cycle<const N: usize>(bindings: usize, seed: u64) -> Vec<([u8; N], [u8; N])> 
 /// The map with these bindings. Every sample fills one of its own: then chained maps, with a cache
 /// or without, lie in the same places. Where a binding lies across two lines of the processor's
 /// cache, a lookup costs a tenth more, and maps that are kept side by side differ by that.
-fn filled<K: Key, M: map::Map<K, K>>(mut map: M, bindings: &[(K, K)]) -> M {
+pub(super) fn filled<K: Key, M: map::Map<K, K>>(mut map: M, bindings: &[(K, K)]) -> M {
     for (from, to) in bindings {
         map.install(from.clone(), to.clone());
     }
@@ -182,7 +182,10 @@ fn filled<K: Key, M: map::Map<K, K>>(mut map: M, bindings: &[(K, K)]) -> M {
 /// goes on with what it found. No key is copied: octets that were just written in two parts are not
 /// read back at once, which all would wait for.
 #[inline(never)]
-fn timed<'a, K: 'a>(first: &'a K, lookup: impl Fn(&'a K) -> Option<&'a K>) -> Result<f64, Problem> {
+pub(super) fn timed<'a, K: 'a>(
+    first: &'a K,
+    lookup: impl Fn(&'a K) -> Option<&'a K>,
+) -> Result<f64, Problem> {
     let lost = || Problem::new("a map has lost a binding");
     let mut key = black_box(first);
     for _ in 0..LOOKUPS {

@@ -4,6 +4,7 @@
 //! | table | experiment |
 //! | --- | --- |
 //! | [`map`] | E1: what a lookup costs |
+//! | [`demux`] | E2, E3: what a packet costs, by the number of associations |
 //! | [`product_line`] | E10: the 48 generated bases |
 //! | [`ftp`] | E4–E7: latency, throughput, processor time and memory of file transfer |
 //! | [`artp`] | E22: ARTP beside TCP and UDP |
@@ -25,6 +26,7 @@
 mod artp;
 mod command;
 mod csma;
+mod demux;
 mod fairness;
 mod ftp;
 mod inet;
@@ -134,9 +136,10 @@ impl<Task, Ground> AnyTable for Table<Task, Ground> {
 }
 
 /// All tables, in the order of `all`.
-pub(crate) fn tables() -> [&'static dyn AnyTable; 27] {
+pub(crate) fn tables() -> [&'static dyn AnyTable; 28] {
     [
         map::TABLE,
+        demux::TABLE,
         product_line::TABLE,
         ftp::LATENCY,
         ftp::THROUGHPUT,
