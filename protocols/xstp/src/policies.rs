@@ -36,6 +36,9 @@ configuration! {
 /// The first window in packets where the rate of the link is not known (RFC 6928).
 const FIRST: u64 = 10;
 
+/// How many questions are on their way with a window, where it may carry both directions at once.
+const IN_WINDOW: u32 = 8;
+
 /// Makes the policies of one connection.
 pub fn policies<M: Message>(format: XstpFormat<M>, config: &Config) -> Slots<Xstp<M>> {
     let packet = u64::from(config.packet.max(PACKET_LEAST));
@@ -43,6 +46,7 @@ pub fn policies<M: Message>(format: XstpFormat<M>, config: &Config) -> Slots<Xst
     let polls = inquiry::Polls::new(config.poll, config.poll_packets, config.silence)
         .at_ends()
         .patient(config.patience);
+    let probing = congestion::Probing::new(packet - XstpHeader::LENGTH as u64);
     let gaps = GapAtOnce::new(OnRequest::new());
     Slots::from(Policies {
         format,
@@ -56,7 +60,7 @@ pub fn policies<M: Message>(format: XstpFormat<M>, config: &Config) -> Slots<Xst
         acknowledgement: if config.half_duplex { gaps.when_asked() } else { gaps },
         inquiry: match config.rate {
             Some((rate, _)) => polls.leaving_at(rate),
-            None => polls,
+            None => polls.in_window(IN_WINDOW),
         },
         recovery: recovery::SelectiveRepeat::new(),
         rtt: rtt::Rfc6298::new(
@@ -65,8 +69,11 @@ pub fn policies<M: Message>(format: XstpFormat<M>, config: &Config) -> Slots<Xst
             config.timeout_least,
         ),
         flow: flow::CreditWindow::new(config.window.into()).asked_about(),
-        congestion: congestion::Probing::new(packet - XstpHeader::LENGTH as u64)
-            .beginning_with(if config.rate.is_some() { config.window.into() } else { FIRST }),
+        congestion: if config.rate.is_some() {
+            probing.beginning_with(config.window.into()).varying()
+        } else {
+            probing.beginning_with(FIRST)
+        },
         rate: rate::Paced::new(rate, burst),
         lifetime: lifetime::Absent,
     })

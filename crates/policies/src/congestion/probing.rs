@@ -5,7 +5,7 @@ use stackwright_transport::slots::Congestion;
 use stackwright_transport::words::{Nanoseconds, SECOND, View};
 use stackwright_transport::{Acknowledged, component};
 
-use super::episode::{LEAST, is_used};
+use super::episode::{Episode, LEAST, is_used};
 
 /// The initial window in packets (RFC 5681 §3.1), unless configured: the links that it is for take
 /// no more at once.
@@ -15,14 +15,17 @@ const FIRST: u64 = 3;
 const WAIT_MOST: Nanoseconds = 8 * SECOND;
 
 /// Finds out why something was lost (TCP-Probing; XSTP). Where the last two answers came as quickly
-/// as ever, the packet was corrupted. Otherwise data stop, and two inquiries leave one after the
-/// other: where both are answered quickly it was corrupted, too, and where an answer had to be
-/// asked for again, the peer was out of reach. In both cases the congestion window stays what it
-/// was. Only where the answers are late was it congestion, and the window becomes half of what is
-/// in flight.
+/// as ever, the packet was corrupted, and the congestion window stays what it was. Where they were
+/// late it was congestion: the window becomes what was in flight without a queue, or half of what
+/// is in flight if that is more.
 ///
-/// *Erratum*: TCP-Probing stops at each loss, for two round trips. With a loss in most round trips,
-/// as on a satellite link, that sends almost nothing.
+/// After a timeout, data stop, and two inquiries leave one after the other: where both are answered
+/// quickly it was corrupted, and where an answer had to be asked for again, the peer was out of
+/// reach. Only where the answers are late was it congestion.
+///
+/// *Errata*: TCP-Probing stops at each loss, for two round trips. With a loss in most round trips,
+/// as on a satellite link, that sends almost nothing. Meanwhile a queue drains, and its inquiries
+/// find no congestion: a window that overflows the queue would do so again.
 ///
 /// Choose it for links that lose for other reasons than congestion: radio, and above all
 /// satellites. While the peer is out of reach, only inquiries leave.
@@ -39,10 +42,14 @@ pub struct Probing {
     threshold: u64,
     arrived: u64,
     state: State,
+    /// Whether the delay varies for other reasons than queues.
+    varies: bool,
     /// How long the last two answers took.
     answers: [Nanoseconds; 2],
     /// No loss before this begins a new cycle: one cycle covers all that was lost before it.
     open_until: Instant,
+    /// What is lost together is congestion once.
+    episode: Episode,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,8 +79,10 @@ impl Probing {
             threshold: u64::MAX,
             arrived: 0,
             state: State::Open,
+            varies: false,
             answers: [Nanoseconds::MAX; 2],
             open_until: Instant::START,
+            episode: Episode::new(),
         }
     }
 
@@ -83,27 +92,47 @@ impl Probing {
         Probing { window: packets * self.packet, ..self }
     }
 
+    /// Takes no answer for late that is within four times the variation of the round trip: the
+    /// delay varies for other reasons than queues, as on a radio channel.
+    #[must_use]
+    pub const fn varying(self) -> Self {
+        Probing { varies: true, ..self }
+    }
+
     /// Returns whether the last two answers came as quickly as ever.
     fn is_quick(&self, view: &View) -> bool {
         let rtt = &view.rtt;
-        let bound = rtt.least + (4 * rtt.variation).max(rtt.least / 4);
+        let variation = 4 * rtt.variation;
+        // A queue that fills and drains makes the round trip vary, too.
+        let variation = if self.varies { variation } else { variation.min(rtt.least / 2) };
+        let bound = rtt.least + variation.max(rtt.least / 4);
         self.answers.iter().all(|took| *took <= bound)
     }
 
     fn judge(&mut self, view: &View, cycle: Cycle) {
-        let rtt = &view.rtt;
         if cycle.restarts == 0 && !self.is_quick(view) {
-            self.threshold = (view.in_flight / 2).max(LEAST * self.packet);
-            self.window = self.window.min(self.threshold);
+            self.yield_to_congestion(view);
         }
-        (self.state, self.open_until) = (State::Open, view.now.later(rtt.smoothed));
+        (self.state, self.open_until) = (State::Open, view.now.later(view.rtt.smoothed));
+    }
+
+    /// Lets the window become what was in flight while no queue stood (TCP Westwood), and half of
+    /// what is in flight at least.
+    fn yield_to_congestion(&mut self, view: &View) {
+        let took = self.answers[1].max(1);
+        let without_queue =
+            u128::from(view.in_flight) * u128::from(view.rtt.least) / u128::from(took);
+        let least = (view.in_flight / 2).max(LEAST * self.packet);
+        self.threshold = least.max(without_queue as u64);
+        self.window = self.window.min(self.threshold);
     }
 }
 
 impl Congestion for Probing {
     #[inline]
     fn window(&self) -> u64 {
-        if self.state == State::Open { self.window } else { 0 }
+        // Whole packets: what is left of the last one would leave as a short one.
+        if self.state == State::Open { self.window - self.window % self.packet } else { 0 }
     }
 
     fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) {
@@ -122,8 +151,14 @@ impl Congestion for Probing {
     }
 
     fn on_lost(&mut self, view: &View, _: u64) {
-        if !self.is_quick(view) {
-            self.on_timeout(view);
+        if self.is_quick(view) {
+            return;
+        }
+        if self.answers.contains(&Nanoseconds::MAX) {
+            return self.on_timeout(view);
+        }
+        if self.state == State::Open && self.episode.begins(view) {
+            self.yield_to_congestion(view);
         }
     }
 

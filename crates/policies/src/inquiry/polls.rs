@@ -32,6 +32,8 @@ pub struct Polls {
     silence: Nanoseconds,
     /// Whether the last packet of a burst asks, too.
     at_ends: bool,
+    /// How many questions are on their way with a window of packets, at least; 0: as it comes.
+    in_window: u64,
     /// The longest interval that the first one is doubled to; 0: it stays the same.
     patience: Nanoseconds,
     /// The octets per second at which what is in flight is still leaving; `None`: it has left.
@@ -43,6 +45,8 @@ pub struct Polls {
     at: Instant,
     asked_at: Instant,
     latest: u32,
+    /// The last question that was answered.
+    answered: u32,
     /// When an inquiry was last answered, or when it became of interest.
     heard: Instant,
     gone: bool,
@@ -63,6 +67,7 @@ impl Polls {
             most,
             silence,
             at_ends: false,
+            in_window: 0,
             patience: 0,
             leaves: None,
             unanswered: 0,
@@ -70,6 +75,7 @@ impl Polls {
             at,
             asked_at: Instant::START,
             latest: 0,
+            answered: 0,
             heard,
             gone: false,
         }
@@ -80,6 +86,15 @@ impl Polls {
     #[must_use]
     pub const fn at_ends(self) -> Self {
         Polls { at_ends: true, ..self }
+    }
+
+    /// Asks `times` in each window of packets, too, but not more often than every second packet:
+    /// what one answer frees leaves while the next is on its way. Where only the end of a window
+    /// asked, nothing would be on its way while that is answered. While more questions than these
+    /// are on their way, as in a long queue, the interval doubles.
+    #[must_use]
+    pub const fn in_window(self, times: u32) -> Self {
+        Polls { in_window: times as u64, ..self }
     }
 
     /// Doubles the interval with each question that is not answered, up to `most` nanoseconds: a
@@ -104,6 +119,11 @@ impl Polls {
         doubled.min(self.patience).max(every)
     }
 
+    /// Returns whether more questions are on their way than a window asks, up to that of `number`.
+    fn are_many(&self, number: u32) -> bool {
+        self.in_window > 0 && u64::from(number.wrapping_sub(self.answered)) > self.in_window
+    }
+
     fn begin(&mut self, view: &View) {
         if self.at == Instant::END {
             (self.at, self.heard) = (view.now.later(self.every), view.now);
@@ -113,10 +133,13 @@ impl Polls {
 
 impl Inquiry for Polls {
     fn due(&self, view: &View, occasion: Occasion) -> bool {
+        let packets = view.sent_upto.saturating_sub(view.settled_upto);
+        let share = packets.checked_div(self.in_window).unwrap_or(u64::MAX).max(2);
+        let most = u64::from(self.most).min(share);
         let ends = self.at_ends
             && matches!(occasion, Occasion::Unit { last: true, .. })
             && view.now.nanoseconds_since(self.asked_at) >= round_trip(view) / AT_ONCE;
-        occasion == Occasion::Signal || ends || self.since >= self.most || self.at <= view.now
+        occasion == Occasion::Signal || ends || u64::from(self.since) >= most || self.at <= view.now
     }
 
     fn on_sent(&mut self, view: &View) {
@@ -126,10 +149,14 @@ impl Inquiry for Polls {
 
     fn on_asked(&mut self, view: &View, number: u32) {
         self.begin(view);
+        if self.asked_at == Instant::START {
+            self.answered = number.wrapping_sub(1);
+        }
         // When nothing else is of interest, the answer to this one is, and has its time.
         let over = view.idle && view.drained;
         let every = self.interval(view);
-        let is_late = view.now.nanoseconds_since(self.heard) > every.max(view.rtt.timeout);
+        let is_late = self.are_many(number)
+            || view.now.nanoseconds_since(self.heard) > every.max(view.rtt.timeout);
         self.unanswered = if is_late { self.unanswered.saturating_add(1) } else { 0 };
         let wait = if over { every.max(view.rtt.timeout) } else { every };
         (self.since, self.latest, self.at) = (0, number, view.now.later(wait));
@@ -138,7 +165,13 @@ impl Inquiry for Polls {
     }
 
     fn on_answer(&mut self, view: &View, number: u32, _: Nanoseconds) {
-        (self.heard, self.unanswered) = (view.now, 0);
+        (self.heard, self.answered) = (view.now, number);
+        if !self.are_many(self.latest) {
+            self.unanswered = 0;
+            if self.in_window > 0 {
+                self.at = self.at.min(view.now.later(self.interval(view)));
+            }
+        }
         // An older one says nothing about the signals that were sent with the latest.
         if view.idle && view.drained && number == self.latest {
             (self.since, self.at) = (0, Instant::END);

@@ -2,12 +2,13 @@
 
 use proptest::prelude::*;
 use stackwright_contract::Instant;
-use stackwright_policies::congestion::{Aimd, Bbr, Cubic, NewReno};
+use stackwright_policies::congestion::{Aimd, Bbr, Cubic, NewReno, Probing};
+use stackwright_policies::inquiry::Polls;
 use stackwright_policies::rtt::{Rfc6298, SampleSource};
 use stackwright_transport::Acknowledged;
-use stackwright_transport::slots::{Congestion, Rtt as _};
+use stackwright_transport::slots::{Congestion, Inquiry as _, Rtt as _};
 use stackwright_transport::words::{
-    Estimate, MILLISECOND, Nanoseconds, Opening, SECOND, Sample, View,
+    Estimate, MILLISECOND, Nanoseconds, Occasion, Opening, SECOND, Sample, View,
 };
 
 const PACKET: u64 = 1000;
@@ -150,6 +151,72 @@ fn a_timeout_leaves_two_packets_and_half_as_the_threshold() {
     assert_eq!(sender.window(), 8, "slow start");
     sender.round_trips(3, 100 * MILLISECOND);
     assert_eq!(sender.window(), 12, "ten is the threshold: to it, and a packet for each window");
+}
+
+/// Data go on in either case: what inquiries told before the loss is enough.
+#[test]
+fn probing_yields_to_a_queue_and_to_no_loss_without_one() {
+    let mut sender = Sender::opened(Probing::new(PACKET), 100 * MILLISECOND, 1);
+    sender.round_trips(5, 100 * MILLISECOND);
+    let answer = |sender: &mut Sender<Probing>, took| {
+        let view = sender.view();
+        (0..2).for_each(|number| sender.judge.on_answer(&view, number, took));
+    };
+    answer(&mut sender, 120 * MILLISECOND);
+    sender.lose();
+    assert_eq!(sender.window(), 96);
+    answer(&mut sender, 160 * MILLISECOND);
+    sender.lose();
+    assert_eq!(sender.window(), 60, "what was in flight without the queue");
+    sender.lose();
+    assert_eq!(sender.window(), 37, "in the next window");
+    answer(&mut sender, 500 * MILLISECOND);
+    sender.lose();
+    assert_eq!(sender.window(), 18, "half of it at least");
+}
+
+#[test]
+fn probing_takes_no_variation_for_a_queue_where_the_delay_varies() {
+    for (varies, windows) in [(false, [3, 2]), (true, [3, 3])] {
+        let probing = Probing::new(PACKET);
+        let probing = if varies { probing.varying() } else { probing };
+        let mut sender = Sender::opened(probing, 100 * MILLISECOND, 1);
+        sender.fill();
+        let view = sender.view();
+        (0..2).for_each(|number| sender.judge.on_answer(&view, number, 250 * MILLISECOND));
+        let before = sender.window();
+        sender.lose();
+        assert_eq!([before, sender.window()], windows);
+    }
+}
+
+/// Each answer frees a share of the window while the next question is on its way.
+#[test]
+fn polls_ask_several_times_in_a_window_of_any_size() {
+    for (window, times, asks) in [(40, 4, 10), (400, 4, 100), (4, 4, 2), (400, 1, 127)] {
+        let mut polls = Polls::new(SECOND, 127, 100 * SECOND).in_window(times);
+        let view = View { sent_upto: window, idle: false, ..View::START };
+        let occasion = Occasion::Unit { last: false, lone: false };
+        let sent = (0..).find(|_| {
+            polls.on_sent(&view);
+            polls.due(&view, occasion)
+        });
+        assert_eq!(sent, Some(asks - 1), "a window of {window}");
+    }
+}
+
+/// Once the answers have come, what they leave missing is asked about soon.
+#[test]
+fn polls_wait_long_while_many_are_on_their_way_and_not_after_that() {
+    let mut polls = Polls::new(SECOND, 127, 100 * SECOND).in_window(4).patient(60 * SECOND);
+    let now = Instant::from_nanoseconds(SECOND);
+    let view = View { now, sent_upto: 40, idle: false, ..View::START };
+    (1..=10).for_each(|number| polls.on_asked(&view, number));
+    assert!(polls.deadline(&view) >= view.now.later(30 * SECOND), "{:?}", polls.deadline(&view));
+    polls.on_answer(&view, 5, SECOND);
+    assert!(polls.deadline(&view) >= view.now.later(30 * SECOND), "five are on their way");
+    polls.on_answer(&view, 10, SECOND);
+    assert_eq!(polls.deadline(&view), view.now.later(SECOND));
 }
 
 /// RFC 9438 §4.2 and §4.6: with a loss at 100 packets it is 70, and reaches 100 again after K =

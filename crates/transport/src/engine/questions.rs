@@ -8,7 +8,7 @@ use crate::words::Nanoseconds;
 
 /// The number of the last inquiries whose time of sending is kept: an answer that takes longer is
 /// no measurement of the path.
-const KEPT: usize = 8;
+const KEPT: usize = 16;
 
 /// The inquiries of an association. Their numbers wrap.
 pub(super) struct Questions {
