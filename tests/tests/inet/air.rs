@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs, thread};
 
+use serde_json::Value;
 use stackwright::channel::{ChannelDescription, RadioChannel};
 use stackwright_programs::content::octets;
 use stackwright_programs::processes::{Outcome, PATIENCE, Running, eventually, run, stackwright};
@@ -139,6 +140,29 @@ fn files_of_1_kib_cross_at_1200_bits_a_second() {
 #[test]
 fn files_of_10_kb_cross_at_9600_bits_a_second() {
     Air::new(9600, 0.0, false).moves(10_000, "");
+}
+
+/// What a layer takes off each frame, as the documentation says it.
+#[test]
+fn each_layer_has_the_header_that_it_shall() {
+    let air = Air::new(9600, 0.0, false);
+    fs::write(air.served.join("f"), octets(1, 10_000)).expect("a folder of ours");
+    let get = air.command("get", &["air:/f"], "");
+    let mut measured = air.own(&["perf", "layers", "--json"]);
+    let said = run(measured.args(get.get_args()).current_dir(air.fetched.path())).succeeded();
+    let said = said.text();
+    let last = said.lines().find(|line| line.contains("\"layers\"")).expect("layers");
+    let told: Value = serde_json::from_str(last).expect("JSON");
+    let header = |name: &str| {
+        let mut layers = told["layers"].as_array().expect("layers").iter();
+        let layer = layers.find(|layer| layer["name"] == name).expect("the layer");
+        layer["header_up"].as_f64().expect("octets")
+    };
+    for (name, octets) in [("ip", 20.0), ("resolve", 0.0), ("ax25", 16.0)] {
+        assert_eq!(header(name), octets, "{name}: {told}");
+    }
+    // Packets without data are not told above.
+    assert!((16.0..18.0).contains(&header("xstp")), "{told}");
 }
 
 /// One in six frames is lost.
