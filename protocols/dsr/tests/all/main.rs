@@ -4,3 +4,4 @@ mod air;
 mod hostile;
 mod hosts;
 mod routes;
+mod streams;
