@@ -22,6 +22,10 @@ pub enum Command {
     Secure(Secure),
     /// Negotiates parameters again (AX.25 §4.3.3.7 XID, XTP's traffic specifier). Returns 0.
     Renegotiate,
+    /// Enters a phase: what is sent from now on goes by the rules of this one, and what was sent
+    /// before by those of its own. Phases are numbered from 0 as both sides know them, and an
+    /// association begins in the first. Returns 0; declined where there is no such phase.
+    Phase(u8),
     /// A command of one protocol's own.
     Own {
         /// Which.

@@ -25,12 +25,15 @@ impl Guarantees {
     pub const WHOLE_FILES: Self = Guarantees(1 << 6);
     /// `Left` is told when a frame was transmitted, not when it was handed on.
     pub const SENT: Self = Guarantees(1 << 7);
+    /// Each message goes by the rules of the phase that was [entered](crate::Command::Phase) before
+    /// it was sent.
+    pub const PHASES: Self = Guarantees(1 << 8);
 
     /// Every promise.
     pub const ALL: Self = Guarantees((1 << Self::WORDS.len()) - 1);
 
     /// Each promise with the words that a refusal uses.
-    pub(crate) const WORDS: [(Self, &'static str); 8] = [
+    pub(crate) const WORDS: [(Self, &'static str); 9] = [
         (Self::RELIABLE, "reliable delivery"),
         (Self::ORDERED, "delivery in order"),
         (Self::ONCE, "delivery at most once"),
@@ -39,6 +42,7 @@ impl Guarantees {
         (Self::REGIONS, "sending regions of files"),
         (Self::WHOLE_FILES, "files that appear whole or not at all"),
         (Self::SENT, "word of when a frame was transmitted"),
+        (Self::PHASES, "rules that change with the phase"),
     ];
 
     /// Returns them as a number, for a type whose parameter they are.

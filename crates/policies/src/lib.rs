@@ -17,6 +17,7 @@
 //! | [`lifetime`] | when a message has expired |
 //! | [`integrity`] | whether a packet is what was sent |
 //! | [`membership`] | whether one peer reports, or a group |
+//! | [`switching`] | by which rules a message goes |
 //!
 //! [`profile`] selects one of them for each slot.
 #![no_std]
@@ -38,3 +39,4 @@ pub mod profile;
 pub mod rate;
 pub mod recovery;
 pub mod rtt;
+pub mod switching;

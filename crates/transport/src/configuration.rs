@@ -9,7 +9,7 @@ use stackwright_wire::Message;
 use crate::rules::{Component, Facts, Misfit, check};
 use crate::slots::{
     Acknowledgement, Congestion, Connection, Flow, Format, Framing, Front, Inquiry, Integrity,
-    Lifetime, Membership, Ordering, Rate, Recovery, Rtt,
+    Lifetime, Membership, Ordering, Rate, Recovery, Rtt, Switching,
 };
 
 /// A policy that a program chooses at run time, and its facts for the rule book.
@@ -59,8 +59,8 @@ macro_rules! slots {
         pub trait Configuration: 'static {
             /// How messages are held.
             type Message: Message;
-            /// The facts of the policies, in the order of [`SLOTS`], and of the membership if there
-            /// is one; empty if they are chosen at run time.
+            /// The facts of the policies, in the order of [`SLOTS`], and of the membership and the
+            /// switching if there are any; empty if they are chosen at run time.
             const PARTS: &'static [Facts];
             $(
                 #[doc = concat!("What fits the slot `", stringify!($data), "`.")]
@@ -72,6 +72,8 @@ macro_rules! slots {
             )*
             /// Who reports: `()` is one peer.
             type Membership: Membership;
+            /// By which rules messages go: `()` is one set of rules.
+            type Switching: Switching;
         }
 
         /// The names of the slots, in the order in which facts are listed.
@@ -89,6 +91,7 @@ macro_rules! slots {
             $(pub(crate) $data: C::$Data,)*
             $(pub(crate) $judge: C::$Judge,)*
             pub(crate) membership: C::Membership,
+            pub(crate) switching: C::Switching,
             /// The facts of policies that were chosen at run time.
             facts: Option<Box<[Facts; SLOTS.len()]>>,
         }
@@ -103,6 +106,7 @@ macro_rules! slots {
                     $($data: policies.$data,)*
                     $($judge: policies.$judge,)*
                     membership,
+                    switching: C::Switching::default(),
                     facts: None,
                 }
             }
@@ -115,6 +119,17 @@ macro_rules! slots {
                 Slots { membership, ..self }
             }
 
+            /// Returns the same policies for an association that switches so.
+            #[must_use]
+            pub fn switching_by(self, switching: C::Switching) -> Self {
+                Slots { switching, ..self }
+            }
+
+            /// Returns by which rules messages go.
+            pub fn switching(&self) -> &C::Switching {
+                &self.switching
+            }
+
             /// Returns who reports.
             pub fn membership(&self) -> &C::Membership {
                 &self.membership
@@ -123,7 +138,7 @@ macro_rules! slots {
             /// Boxes the same policies, of an association with one peer.
             pub fn boxed(self) -> Slots<Boxed<C::Message, FrontOf<C>>>
             where
-                C: Configuration<Membership = ()>,
+                C: Configuration<Membership = (), Switching = ()>,
                 $(C::$Data: Component + 'static,)*
                 $(C::$Judge: Component + 'static,)*
             {
@@ -132,6 +147,7 @@ macro_rules! slots {
                     $($data: Box::new(self.$data),)*
                     $($judge: Box::new(self.$judge),)*
                     membership: (),
+                    switching: (),
                     facts: Some(Box::new(facts)),
                 }
             }
@@ -166,6 +182,7 @@ macro_rules! slots {
             $(type $Data = Box<dyn $Data<M, $($($of)*)?>>;)*
             $(type $Judge = Box<dyn $Judge>;)*
             type Membership = ();
+            type Switching = ();
         }
 
         /// The policies that a program chose, by name. They become an association only through the
@@ -194,6 +211,7 @@ macro_rules! slots {
                     $($data: self.$data.policy,)*
                     $($judge: self.$judge.policy,)*
                     membership: (),
+                    switching: (),
                     facts,
                 })
             }
@@ -250,8 +268,10 @@ slots! {
 ///
 /// Slots are written in the order in which facts are listed ([`SLOTS`]). What stands behind them
 /// after `with` is the [membership](crate::slots::Membership) of associations with a group; without
-/// it, associations have one peer. A configuration that is `like` another one takes every slot from
-/// it that is not written; the membership is always its own.
+/// it, associations have one peer. After `switching`, in brackets, is how associations
+/// [switch](crate::slots::Switching) between rules; without it, there is one set of rules. A
+/// configuration that is `like` another one takes every slot from it that is not written; the
+/// membership and the switching are always its own.
 ///
 /// ```compile_fail
 /// use stackwright_transport::configuration;
@@ -259,8 +279,8 @@ slots! {
 /// ```
 #[macro_export]
 macro_rules! configuration {
-    (@membership) => { () };
-    (@membership $Membership:ty) => { $Membership };
+    (@or_absent) => { () };
+    (@or_absent $Part:ty) => { $Part };
     // The type of a slot: the one that is written, else the base's.
     (@slot Format $Base:ty; Format: $Part:ty, $($rest:tt)*) => { $Part };
     (@slot Ordering $Base:ty; Ordering: $Part:ty, $($rest:tt)*) => { $Part };
@@ -282,10 +302,11 @@ macro_rules! configuration {
     (
         $(#[$doc:meta])*
         $vis:vis $Name:ident<$M:ident> like $Base:ident { $($Slot:ident: $SlotPart:ty),* $(,)? }
-        $(with $Membership:ty)?
+        $(switching [$Switching:ty])? $(with $Membership:ty)?
     ) => {
         $crate::configuration! {
-            @like [$($Slot: $SlotPart,)*] $Base<$M> $(with $Membership)?;
+            @like [$($Slot: $SlotPart,)*] $Base<$M>
+            [$(switching [$Switching])? $(with $Membership)?];
             $(#[$doc])*
             $vis $Name<$M>;
             Format, Ordering, Framing, Integrity, Connection, Acknowledgement, Inquiry, Recovery,
@@ -293,7 +314,7 @@ macro_rules! configuration {
         }
     };
     (
-        @like $written:tt $Base:ident<$M:ident> $(with $Membership:ty)?;
+        @like $written:tt $Base:ident<$M:ident> [$($behind:tt)*];
         $(#[$doc:meta])*
         $vis:vis $Name:ident<$Same:ident>;
         $($Slot:ident),*
@@ -303,7 +324,7 @@ macro_rules! configuration {
             $vis $Name<$M> {
                 $($Slot: $crate::configuration!(@written $Slot $Base<$M>; $written)),*
             }
-            $(with $Membership)?
+            $($behind)*
         }
         // What is written names slots, and nothing else.
         $crate::configuration!(@named $Base $written);
@@ -320,7 +341,7 @@ macro_rules! configuration {
     (
         $(#[$doc:meta])*
         $vis:vis $Name:ident<$M:ident> { $($Slot:ident: $SlotPart:ty),* $(,)? }
-        $(with $Membership:ty)?
+        $(switching [$Switching:ty])? $(with $Membership:ty)?
     ) => {
         $(#[$doc])*
         $vis struct $Name<$M>(::core::marker::PhantomData<fn() -> $M>);
@@ -330,10 +351,12 @@ macro_rules! configuration {
             const PARTS: &'static [$crate::rules::Facts] =
                 &[
                     $(<$SlotPart as $crate::rules::Component>::FACTS,)*
+                    $(<$Switching as $crate::rules::Component>::FACTS,)?
                     $(<$Membership as $crate::rules::Component>::FACTS)?
                 ];
             $(type $Slot = $SlotPart;)*
-            type Membership = $crate::configuration!(@membership $($Membership)?);
+            type Membership = $crate::configuration!(@or_absent $($Membership)?);
+            type Switching = $crate::configuration!(@or_absent $($Switching)?);
         }
 
         // For one message instead of all, so that `cargo check` already reports it: no fact depends
@@ -343,6 +366,7 @@ macro_rules! configuration {
             type $M = $crate::SingleBuffer;
             $crate::rules::insist(&[
                 $(<$SlotPart as $crate::rules::Component>::FACTS,)*
+                $(<$Switching as $crate::rules::Component>::FACTS,)?
                 $(<$Membership as $crate::rules::Component>::FACTS)?
             ])
         };

@@ -72,6 +72,10 @@ properties! {
     GAPS = 24: "a format that says which packets were abandoned",
     /// Units may be abandoned.
     ABANDONS = 25: "messages that may be abandoned",
+    /// The format carries epochs.
+    EPOCHS = 26: "a format that carries epochs",
+    /// Messages go by the rules of the phase in which they are sent.
+    PHASES = 27: "messages that go by their phase",
 }
 
 impl Property {
@@ -213,6 +217,9 @@ pub const fn promised(parts: &[Facts]) -> Guarantees {
     }
     if gives.has(Property::CHECKS) {
         promised = promised.and(Guarantees::CHECKED);
+    }
+    if gives.has(Property::PHASES) {
+        promised = promised.and(Guarantees::PHASES);
     }
     promised
 }

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`AnyOrder`] | `reliable; flow_control(n); checksum(internet); open(implicit)` |
 //! | [`InOrder`] | the same with `ordered` |
+//! | [`Phased`] | phases of `reliable; flow_control(n); checksum(internet); open(implicit)`, each with or without `ordered` |
 //! | [`Selective`] | `reliable; unordered; selective_retransmission; congestion(bbr); flow_control(n); checksum(crc32c); open(implicit)` |
 //! | [`DedicatedLine`] | `reliable; nak; dedicated(rate); flow_control(n); checksum(crc32c); open(implicit)` |
 //! | [`WholeWindow`] | `reliable; ordered; go_back_n; dedicated(rate); checksum(internet); open(implicit)` |
@@ -14,7 +15,7 @@
 
 use stackwright_policies::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
-    rate, recovery, rtt,
+    rate, recovery, rtt, switching,
 };
 use stackwright_transport::configuration;
 
@@ -44,6 +45,13 @@ configuration! {
     pub InOrder<M> like AnyOrder {
         Ordering: ordering::Total<M>,
     }
+}
+
+configuration! {
+    /// All messages, once, each in the order that its phase says.
+    pub Phased<M> like AnyOrder {
+        Ordering: ordering::ByEpoch<M>,
+    } switching [switching::InPhases]
 }
 
 configuration! {

@@ -48,6 +48,8 @@ pub(crate) struct PacketTerms {
     pub(crate) answers: bool,
     /// Whether packets may be abandoned.
     pub(crate) abandons: bool,
+    /// Whether phases have services of their own.
+    pub(crate) switches: bool,
     /// What both sides must have in common.
     pub(crate) hashes: OpeningHashes,
     /// Hashes of other protocols that a called side takes.
@@ -84,6 +86,7 @@ impl PacketTerms {
         covers_body: true,
         answers: true,
         abandons: false,
+        switches: false,
         hashes: OpeningHashes { configuration: 0, protocol: 0 },
         accepts: &[],
     };
@@ -263,5 +266,6 @@ component! {
         .and(Property::SIGNALS)
         .and(Property::GAPS)
         .and(Property::CHECK_FIELD)
+        .and(Property::EPOCHS)
         .and(Property::COUNTS_PACKETS),
 }

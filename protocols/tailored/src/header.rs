@@ -8,10 +8,12 @@ pub struct TailoredHeader {
     /// The kind of the packet: what follows.
     #[bits(2)]
     pub kind: TailoredKind,
-    /// 0: for bindings that switch the service while data flows.
-    #[bits(5)]
-    #[fixed(0)]
-    pub binding: (),
+    /// The unit is the first of its epoch.
+    pub first: bool,
+    /// The epoch of the unit, where phases have services of their own: a number that wraps, and the
+    /// phase. 0 in a report.
+    #[bits(4)]
+    pub epoch: u8,
     /// The body is a part of the unit's: a [`PartHeader`] precedes it.
     pub part: bool,
     /// Which check follows this header.

@@ -66,6 +66,7 @@ impl<T: Tailoring> TailoredHost<T> {
             covers_body: true,
             answers: tailoring.answers(),
             abandons: tailoring.abandons(),
+            switches: tailoring.switches(),
             hashes: OpeningHashes { configuration: 0, protocol: config.protocol },
             accepts: config.accepts,
         };
@@ -111,6 +112,9 @@ impl<T: Tailoring> TailoredHost<T> {
         hasher.write_u64(self.tailoring.values().bounds.window);
         hasher.write_u8(u8::from(self.terms.covers_body));
         hasher.write_u8(u8::from(self.terms.abandons));
+        if self.terms.switches {
+            self.tailoring.values().phases.hash(&mut hasher);
+        }
         hasher.finish() as u32
     }
 
@@ -217,6 +221,8 @@ impl<T: Tailoring> TailoredHost<T> {
             kind: TailoredKind::Report,
             called: true,
             asks: false,
+            first: false,
+            epoch: 0,
             finish: false,
             stop: false,
             number: 0,

@@ -6,7 +6,7 @@ use core::ops::Range;
 use stackwright_transport::path_mtu::PartPlace;
 use stackwright_transport::slots::pull_front;
 use stackwright_transport::words::{
-    Dropped, Incoming, Label, PieceForm, Report, Signals, Unit, View, unwrap,
+    Dropped, EpochMark, Incoming, Label, PieceForm, Report, Signals, Unit, View, unwrap,
 };
 use stackwright_wire::Message;
 
@@ -50,6 +50,11 @@ impl<M: Message> TailoredFormat<M> {
         if (header.key, header.called) != (self.key, !self.called) {
             return Err(Dropped::NotOurs);
         }
+        let mark = EpochMark { bits: header.epoch, first: header.first };
+        let says_epoch = header.first || header.epoch != 0;
+        if says_epoch && (!self.terms.switches || header.kind == TailoredKind::Report) {
+            return Err(Dropped::Malformed);
+        }
         if header.check != self.terms.check || packet.len() < header.check.octets() {
             return Err(Dropped::Malformed);
         }
@@ -91,6 +96,7 @@ impl<M: Message> TailoredFormat<M> {
                 true => self.take_part(view, number, label, packet)?,
                 false => Some(packet),
             };
+            incoming.mark = self.terms.switches.then_some(mark);
             incoming.unit =
                 body.map(|body| Unit { span, label, body, since: view.now, lifetime: None });
         } else {

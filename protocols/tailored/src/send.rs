@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::services::Code;
-use stackwright_transport::words::{Cargo, Ending, Label, Outgoing, Signals, View};
+use stackwright_transport::words::{Cargo, Ending, EpochMark, Label, Outgoing, Signals, View};
 use stackwright_wire::Header;
 
 use crate::format::TailoredFormat;
@@ -101,6 +101,7 @@ impl<M> TailoredFormat<M> {
         let opens = Signals::OPEN.with(Signals::ACCEPT).with(Signals::CONFIRM);
         let told = says.with(say.signals.shared(opens));
         say.signals = say.signals.without(told.with(why));
+        let mark = unit.and(say.mark).unwrap_or(EpochMark { bits: 0, first: false });
         let header = TailoredHeader {
             kind: match unit {
                 Some(unit) if unit.label.is_abandoned() => TailoredKind::Gap,
@@ -108,7 +109,8 @@ impl<M> TailoredFormat<M> {
                 Some(_) => TailoredKind::Unit,
                 None => TailoredKind::Report,
             },
-            binding: (),
+            first: mark.first,
+            epoch: mark.bits,
             part: part.is_some(),
             check: self.terms.check,
             opening: opening.stage(),
@@ -169,7 +171,8 @@ impl<M> TailoredFormat<M> {
         let opening = self.opening(Signals::NONE);
         let header = TailoredHeader {
             kind: TailoredKind::Report,
-            binding: (),
+            first: false,
+            epoch: 0,
             part: false,
             check: self.terms.check,
             opening: opening.stage(),

@@ -6,7 +6,7 @@ use stackwright_contract::Guarantees;
 use stackwright_policies::integrity;
 use stackwright_policies::profile::{Bounds, FromValues, Plan, PolicyValues};
 use stackwright_transport::rules::{Component, Facts, Misfit, Property, given, promised};
-use stackwright_transport::slots::{self, Format};
+use stackwright_transport::slots::{self, Format, Switching as _};
 use stackwright_transport::{Boxed, Configuration, IntoPart, Policies, SLOTS, Slots};
 use stackwright_wire::Message;
 
@@ -41,6 +41,11 @@ pub trait Tailoring: 'static {
 
     /// Returns whether what was sent again a number of times is abandoned.
     fn abandons(&self) -> bool;
+
+    /// Returns whether phases have services of their own.
+    fn switches(&self) -> bool {
+        <Self::Configuration as Configuration>::Switching::SWITCHES
+    }
 
     /// Returns the check of packets.
     fn check(&self) -> PacketCheck;
@@ -101,6 +106,7 @@ where
     C::Congestion: FromValues,
     C::Rate: FromValues,
     C::Lifetime: FromValues,
+    C::Switching: FromValues,
 {
     type Message = C::Message;
     type Configuration = C;
@@ -132,7 +138,8 @@ where
 
     fn slots(&self, format: TailoredFormat<C::Message>) -> Slots<C> {
         let values = &self.values;
-        Slots::from(Policies {
+        let switching = C::Switching::from_values(values);
+        let slots = Slots::from(Policies {
             format,
             ordering: C::Ordering::from_values(values),
             framing: C::Framing::from_values(values),
@@ -146,7 +153,8 @@ where
             congestion: C::Congestion::from_values(values),
             rate: C::Rate::from_values(values),
             lifetime: C::Lifetime::from_values(values),
-        })
+        });
+        slots.switching_by(switching)
     }
 }
 

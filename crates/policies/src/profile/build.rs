@@ -173,6 +173,7 @@ impl Plan {
                 let octets = path.rate.and_then(NonZeroU64::new)?;
                 Some(FixedRate { octets, burst: 0 })
             }),
+            phases: PolicyValues::RELIABLE.phases,
         }
     }
 }

@@ -9,6 +9,7 @@ use stackwright_transport::{IntoPart, SlotPart};
 use super::{Bounds, FixedRate, Path};
 use crate::framing::Forgetting;
 use crate::rtt::SampleSource;
+use crate::switching::{InPhases, PhaseRules};
 use crate::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
     rate, recovery, rtt,
@@ -49,6 +50,8 @@ pub struct PolicyValues {
     pub forgetting: Forgetting,
     /// The rate that is kept, if one is.
     pub rate: Option<FixedRate>,
+    /// The rules of each phase, where an association switches between some.
+    pub phases: PhaseRules,
 }
 
 impl PolicyValues {
@@ -62,6 +65,7 @@ impl PolicyValues {
         reordering: Some(3),
         forgetting: Forgetting::Nothing,
         rate: None,
+        phases: [None; 4],
     };
 
     /// Returns twice the round trip that the path is said to have.
@@ -164,6 +168,22 @@ from_values! {
     lifetime::Absent: |_| lifetime::Absent,
     lifetime::Timestamps: |values| lifetime::Timestamps::new(values.bounds.epoch),
     lifetime::Deadline: |_| lifetime::Deadline,
+}
+
+impl FromValues for () {
+    fn from_values(_: &PolicyValues) -> Self {}
+}
+
+impl FromValues for InPhases {
+    fn from_values(values: &PolicyValues) -> Self {
+        InPhases::new(values.phases)
+    }
+}
+
+impl<M> FromValues for ordering::ByEpoch<M> {
+    fn from_values(values: &PolicyValues) -> Self {
+        ordering::ByEpoch::new(values.phases)
+    }
 }
 
 impl<M> FromValues for ordering::Total<M> {

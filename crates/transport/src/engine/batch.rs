@@ -20,7 +20,7 @@ use crate::configuration::Configuration;
 use crate::sending::Next;
 use crate::slots::{
     Acknowledgement as _, Connection as _, Flow as _, Format as _, Inquiry as _, Integrity as _,
-    Lifetime as _, Recovery as _,
+    Lifetime as _, Recovery as _, Switching as _,
 };
 use crate::words::{Occasion, Outgoing, Signals, View};
 
@@ -117,6 +117,8 @@ impl<C: Configuration> Association<C> {
     pub(super) fn has_only_data(&self, view: &View) -> bool {
         let slots = &self.slots;
         <C::Message as Message>::SHARES
+            // Each packet says its epoch, and only the first of one that it is the first.
+            && !C::Switching::SWITCHES
             && slots.format.runs(view.sent_upto, view.sent_upto)
             && slots.recovery.keeps()
             && !self.owes_report(view)
@@ -341,6 +343,7 @@ impl<C: Configuration> Association<C> {
             credit,
             signals: Signals::NONE,
             terms: None,
+            mark: None,
             priority: self.priority,
             stamp: slots.lifetime.stamp(view, since, lifetime),
             clock: slots.lifetime.clock(view),

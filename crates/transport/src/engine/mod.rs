@@ -44,7 +44,7 @@ use crate::receipts::Receipts;
 use crate::sending::Sending;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, CreditUpdate, DroppedMember, Flow as _,
-    Format as _, Framing as _, Membership as _, Rate as _, Recovery as _, Rtt as _,
+    Format as _, Framing as _, Membership as _, Rate as _, Recovery as _, Rtt as _, Switching as _,
 };
 use crate::words::{Ending, Nanoseconds, Numbering, Opening, Terms, View};
 use clocks::Clocks;
@@ -236,6 +236,12 @@ impl<C: Configuration> Association<C> {
         self.slots.rate.set_terms(terms)
     }
 
+    /// Has the messages of the layer above go by the rules of `phase` from now on. Returns whether
+    /// there is such a phase.
+    pub fn enter(&mut self, phase: u8) -> bool {
+        self.slots.switching.enter(phase)
+    }
+
     /// Takes a message to be sent.
     ///
     /// # Errors
@@ -278,10 +284,12 @@ impl<C: Configuration> Association<C> {
         }
         let lifetime = properties.lifetime.filter(|_| self.slots.format.expires());
         // Counted numbers follow it, in however many pieces it leaves.
-        if properties.number.is_some() {
+        // Where rules change, no number makes a message wait behind what is sent later.
+        if properties.number.is_some() && !C::Switching::SWITCHES {
             self.sending.watch_numbers();
         }
-        self.sending.push(cut, 1, octets, now, lifetime);
+        let epoch = self.slots.switching.on_message();
+        self.sending.push(cut, 1, octets, (now, epoch), lifetime);
         Ok(())
     }
 
@@ -307,7 +315,8 @@ impl<C: Configuration> Association<C> {
                 if self.sending.waiting.is_bare() {
                     self.sending.furnish();
                 }
-                self.sending.push(cut, messages as u32, octets, now, None);
+                let epoch = slots.switching.on_message();
+                self.sending.push(cut, messages as u32, octets, (now, epoch), None);
                 Ok(())
             }
             Err(run) => Err(Batch::new(run, octets)),

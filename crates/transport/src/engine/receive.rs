@@ -194,6 +194,9 @@ impl<C: Configuration> Association<C> {
         }
         let mut received = Ok(());
         if let Some(unit) = segment.unit.take() {
+            if let Some(mark) = segment.mark {
+                self.slots.ordering.on_mark(mark);
+            }
             if let Some(settled) = segment.settled.filter(|settled| *settled > view.received_upto) {
                 self.receipts.skip_to(settled);
                 *view = self.view(view.now);

@@ -13,7 +13,7 @@ use crate::configuration::{Configuration, Slots};
 use crate::sending::{Leaving, Next};
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
-    Integrity as _, Lifetime as _, Membership as _, Rate as _, Recovery as _,
+    Integrity as _, Lifetime as _, Membership as _, Rate as _, Recovery as _, Switching as _,
 };
 use crate::words::{MILLISECOND, Occasion, Outgoing, ReportRequest, Signals, View};
 
@@ -148,6 +148,7 @@ impl<C: Configuration> Association<C> {
             credit,
             signals,
             terms,
+            mark: next.and_then(|next| slots.switching.mark(next.start, next.epoch)),
             priority: self.priority,
             stamp: slots.lifetime.stamp(&view, since, lifetime),
             clock: slots.lifetime.clock(&view),
@@ -289,6 +290,11 @@ impl<C: Configuration> Association<C> {
         let inquiry_number = self.questions.next();
         self.on_asked(view, asked);
         let (slots, header) = (&mut self.slots, &mut memory.header);
+        if C::Switching::SWITCHES
+            && let Some(Next { start, epoch, is_lost: false, .. }) = self.sending.next()
+        {
+            slots.switching.on_left(start, epoch);
+        }
         let is_kept = slots.recovery.keeps();
         let leaving = Leaving { now: view.now, inquiry_number, in_parts, is_kept };
         // Pieces that are shared stay where they are.
@@ -313,6 +319,7 @@ impl<C: Configuration> Association<C> {
         if !slots.connection.may_send(octets)
             || slots.inquiry.holds(view)
             || slots.rate.ready(view) > view.now
+            || !next.is_lost && !slots.switching.may_leave(view, next.epoch)
         {
             // The peer's window is not what holds it back: the time to try that window, once past,
             // would be due for ever.
@@ -348,6 +355,10 @@ impl<C: Configuration> Association<C> {
             in_flight + size as u64 <= window
                 && number.max(end) <= limit
                 && slots.connection.may_send(octets + headroom + size)
+                && self
+                    .sending
+                    .second_epoch()
+                    .is_none_or(|epoch| slots.switching.may_leave(view, epoch))
         });
         Some(!more)
     }
@@ -461,7 +472,9 @@ impl<C: Configuration> Association<C> {
     #[cold]
     #[inline(never)]
     fn abandon_useless(&mut self, memory: &mut Memory<C::Message>) {
-        if let Some(resends) = self.slots.recovery.resends() {
+        let Some(Next { epoch, .. }) = self.sending.next() else { return };
+        let usual = self.slots.recovery.resends();
+        if let Some(resends) = self.slots.switching.resends(epoch, usual) {
             self.sending.abandon_first(resends.saturating_add(1), &memory.pool);
         }
     }

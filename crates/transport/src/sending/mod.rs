@@ -29,7 +29,7 @@ use core::ops::Range;
 use stackwright_contract::Instant;
 use stackwright_wire::{Message, Pool};
 
-use crate::words::{Label, Numbering};
+use crate::words::{Epoch, Label, Numbering};
 use messages::Messages;
 use numbers::{Expired, Numbers};
 use sent::SentQueue;
@@ -72,6 +72,7 @@ pub(crate) struct Next {
     pub(crate) count: usize,
     /// Since when they wait, and for how long they are of use.
     pub(crate) wish: (Instant, Option<NonZeroU32>),
+    pub(crate) epoch: Epoch,
     pub(crate) is_lost: bool,
 }
 
@@ -84,8 +85,8 @@ impl Next {
         count: usize,
         is_lost: bool,
     ) -> Self {
-        let wish = (payload.since, payload.lifetime);
-        Next { start, numbering, pieces: payload.pieces, count, wish, is_lost }
+        let (wish, epoch) = ((payload.since, payload.lifetime), payload.epoch);
+        Next { start, numbering, pieces: payload.pieces, count, wish, epoch, is_lost }
     }
 
     /// Returns the number of packet `index`.
@@ -224,12 +225,12 @@ impl<M: Message> Sending<M> {
         (body, label, piece): (M, Label, usize),
         messages: u32,
         credit: usize,
-        since: Instant,
+        (since, epoch): (Instant, Epoch),
         lifetime: Option<NonZeroU32>,
     ) {
         let (serial, each) = (self.messages.enter(messages), body.len() / messages as usize);
         let pieces = Pieces::new(label, serial, piece, each).and(messages - 1);
-        let payload = Payload { pieces, body, since, lifetime, credit };
+        let payload = Payload { pieces, body, since, lifetime, epoch, credit };
         if self.watches_numbers() && label.count > 1 {
             return self.wait_for_number(payload);
         }
@@ -306,6 +307,12 @@ impl<M: Message> Sending<M> {
             1 => Some(fresh(first()?, upto)),
             _ => Some((1, 0)), // it had its number before; nothing is shorter
         }
+    }
+
+    /// Returns the epoch of what could follow it.
+    pub(crate) fn second_epoch(&self) -> Option<Epoch> {
+        let behind = usize::from(!self.is_losing());
+        self.waiting.epoch(behind)
     }
 
     /// Records that the first `octets` octets of what leaves [next](Self::next) left in parts:

@@ -9,6 +9,7 @@ use stackwright_contract::Instant;
 use stackwright_wire::{Message, Pool, SegmentsMut};
 
 use super::pieces::Pieces;
+use crate::words::Epoch;
 
 /// Messages, or what is left of them: how they are cut, their octets, and how long they are of use.
 #[derive(Debug)]
@@ -19,6 +20,7 @@ pub(crate) struct Payload<M> {
     pub(crate) since: Instant,
     /// How long they are of use, in microseconds.
     pub(crate) lifetime: Option<NonZeroU32>,
+    pub(crate) epoch: Epoch,
     /// Octets that the application gets back for each message.
     pub(super) credit: usize,
 }
@@ -32,9 +34,10 @@ impl<M: Message> Payload<M> {
         first
     }
 
+    /// Returns its place in the queue: nothing overtakes what was sent in an earlier epoch.
     #[inline]
-    fn priority(&self) -> u8 {
-        self.pieces.label().priority
+    fn place(&self) -> (Epoch, u8) {
+        (self.epoch, self.pieces.label().priority)
     }
 
     /// Returns whether a piece of its first message has left.
@@ -44,7 +47,7 @@ impl<M: Message> Payload<M> {
     }
 }
 
-/// The send queue, the most urgent first.
+/// The send queue: the oldest epoch first, and of each the most urgent.
 #[derive(Debug)]
 pub(crate) struct Waiting<M> {
     queue: VecDeque<Payload<M>>,
@@ -72,7 +75,7 @@ impl<M: Message> Waiting<M> {
     #[inline(always)] // a message is not moved to get there
     pub(super) fn push(&mut self, payload: Payload<M>) {
         self.octets += payload.body.len();
-        if self.queue.back().is_none_or(|last| last.priority() <= payload.priority()) {
+        if self.queue.back().is_none_or(|last| last.place() <= payload.place()) {
             return self.queue.push_back(payload);
         }
         self.overtake(payload);
@@ -83,13 +86,13 @@ impl<M: Message> Waiting<M> {
     /// overtaken ones together stay within the limit.
     #[inline(never)]
     fn overtake(&mut self, payload: Payload<M>) {
-        let priority = payload.priority();
+        let at = payload.place();
         let stays = self.queue.front().filter(|first| self.held > 0 || first.is_begun());
         let place = self.queue.partition_point(|other| {
-            stays.is_some_and(|first| ptr::eq(first, other)) || other.priority() <= priority
+            stays.is_some_and(|first| ptr::eq(first, other)) || other.place() <= at
         });
         let overtakes =
-            place == 1 && self.held == 0 && stays.is_some_and(|first| first.priority() > priority);
+            place == 1 && self.held == 0 && stays.is_some_and(|first| first.place() > at);
         let place = if overtakes && self.may_overtake() { 0 } else { place };
         self.queue.insert(place, payload);
     }
@@ -137,6 +140,13 @@ impl<M: Message> Waiting<M> {
     pub(super) fn second_octets(&self) -> Option<usize> {
         let second = self.queue.front()?.pieces.second_octets();
         second.or_else(|| Some(self.queue.get(1)?.pieces.first_octets()))
+    }
+
+    /// Returns the epoch of the piece behind the first, or of the first one, if `behind` is 0.
+    pub(super) fn epoch(&self, behind: usize) -> Option<Epoch> {
+        let first = self.queue.front()?;
+        let is_alone = first.pieces.second_octets().is_none();
+        self.queue.get(if is_alone { behind } else { 0 }).map(|payload| payload.epoch)
     }
 
     /// Takes the first `count` pieces of the first entry. One of several pieces stays where it is
@@ -188,11 +198,11 @@ impl<M: Message> Waiting<M> {
     #[cold]
     fn release_held(&mut self) {
         let (Some(first), Some(second)) = (self.queue.front(), self.queue.get(1)) else { return };
-        if second.priority() >= first.priority() || first.is_begun() && !self.may_overtake() {
+        if second.place() >= first.place() || first.is_begun() && !self.may_overtake() {
             return;
         }
         if let Some(rest) = self.queue.pop_front() {
-            let place = self.queue.partition_point(|other| other.priority() < rest.priority());
+            let place = self.queue.partition_point(|other| other.place() < rest.place());
             self.queue.insert(place, rest);
         }
     }

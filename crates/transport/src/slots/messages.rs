@@ -7,11 +7,13 @@ use stackwright_contract::services::MessageProperties;
 use stackwright_wire::Pool;
 
 use super::slot;
-use crate::words::{Dropped, Label, Unit, UnitHeader, View};
+use crate::words::{Dropped, EpochMark, Label, Unit, UnitHeader, View};
 
 slot! {
     /// The order of delivery. Duplicates never come here.
     trait Ordering<M> {
+        /// Records what the packet of the unit that arrives next says of its epoch.
+        fn on_mark(&mut self, mark: EpochMark) = ();
         /// Takes a unit that arrived; returns it if it may be delivered at once.
         fn arrive(&mut self, unit: Unit<M>) -> Option<Unit<M>>;
         /// Returns whether every unit is delivered as it comes.

@@ -18,16 +18,18 @@
 //! | [`Lifetime`] | is it still of use? |
 //! | [`Integrity`] | is it what was sent? |
 //! | [`Membership`] | does one peer report, or a group? |
+//! | [`Switching`] | by which rules does a message go? |
 //!
 //! Format, ordering and framing hold data, and stay what they are for the life of an association;
-//! the others are judges. The membership is fixed, too: it is a part of the type of a
-//! configuration, and absent unless that names one.
+//! the others are judges. The membership and the switching are fixed, too: they are parts of the
+//! type of a configuration, and absent unless that names them.
 
 mod control;
 mod format;
 mod judges;
 mod membership;
 mod messages;
+mod switching;
 
 use alloc::boxed::Box;
 
@@ -41,6 +43,7 @@ pub use judges::{
 };
 pub use membership::{DroppedMember, GroupCounts, MemberFault, Membership};
 pub use messages::{Framing, Joined, Ordering};
+pub use switching::Switching;
 
 /// A policy around another one.
 pub trait Wraps {

@@ -531,6 +531,10 @@ impl<H: Host> Hooks for Associations<H> {
         at: &mut impl Place<Self>,
         command: Command,
     ) -> Option<Result<u32, CommandError>> {
+        if let Command::Phase(phase) = command {
+            let enters = at.association().engine.enter(phase);
+            return Some(if enters { Ok(0) } else { Err(CommandError::Declined) });
+        }
         let Some(terms) = Terms::of(command) else { return Some(Err(CommandError::Unknown)) };
         let tells = at.association().engine.set_terms(terms);
         at.later();

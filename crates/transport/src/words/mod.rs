@@ -1,6 +1,7 @@
 //! The neutral words of the engine. A format translates between them and octets; policies speak
 //! only these.
 
+mod epoch;
 mod report;
 mod segment;
 mod terms;
@@ -9,6 +10,7 @@ mod view;
 
 use stackwright_wire::Malformed;
 
+pub use epoch::{Epoch, EpochMark};
 pub use report::{EcnCounts, Report, unwrap};
 pub use segment::{Incoming, Outgoing, ReportRequest, Signals, Timestamp};
 pub use terms::Terms;

@@ -4,7 +4,7 @@ use core::ops::{BitOr, Range};
 
 use stackwright_contract::services::Code;
 
-use super::{Cargo, Ending, Nanoseconds, Report, Terms, Unit};
+use super::{Cargo, Ending, EpochMark, Nanoseconds, Report, Terms, Unit};
 
 /// A set of what the two ends tell each other about the association itself; and with an end or a
 /// refusal its [code](Signals::code), in the same number, so that they are compared and combined as
@@ -207,6 +207,8 @@ pub struct Incoming<M> {
     pub echo: Option<Nanoseconds>,
     /// How fast its sender takes data.
     pub terms: Option<Terms>,
+    /// The epoch of the unit, where the format carries it.
+    pub mark: Option<EpochMark>,
     /// The number behind an octet that is expedited, which may still be to come.
     pub expedited: Option<u64>,
     /// What is left of a packet without a unit: its memory is reused.
@@ -227,6 +229,7 @@ impl<M> Incoming<M> {
             stamp: None,
             echo: None,
             terms: None,
+            mark: None,
             expedited: None,
             rest: None,
         }
@@ -254,6 +257,8 @@ pub struct Outgoing<'a> {
     pub signals: Signals,
     /// How fast this side takes data.
     pub terms: Option<Terms>,
+    /// The epoch of the unit, if the association switches.
+    pub mark: Option<EpochMark>,
     /// How urgent the association is among others: the smaller, the more urgent; 128 is the
     /// default.
     pub priority: u8,
@@ -274,6 +279,7 @@ impl Outgoing<'_> {
             credit: None,
             signals,
             terms: None,
+            mark: None,
             priority: 128,
             stamp: Timestamp::default(),
             clock: 0,

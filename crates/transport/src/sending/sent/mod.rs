@@ -268,7 +268,7 @@ impl<M: Message> SentQueue<M> {
         leaving: &Leaving,
     ) -> &mut SentRange<M> {
         // Field by field they stay in registers.
-        let Payload { pieces, body, since, lifetime, credit } = payload;
+        let Payload { pieces, body, since, lifetime, epoch, credit } = payload;
         let start = self.sent_upto;
         let numbers = start..start + pieces.numbers(count, self.numbering);
         debug_assert!(!numbers.is_empty(), "a packet has at least one number");
@@ -287,7 +287,7 @@ impl<M: Message> SentQueue<M> {
             inquiry_number,
             sent_at,
             order,
-            payload: Payload { pieces, body, since, lifetime, credit },
+            payload: Payload { pieces, body, since, lifetime, epoch, credit },
         })
     }
 

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::sending::messages::Messages;
 use crate::sending::pieces::Pieces;
-use crate::words::Label;
+use crate::words::{Epoch, Label};
 use model::{Model, Packet};
 
 /// A small random source (splitmix64).
@@ -104,7 +104,17 @@ impl Pair {
         let credit = each.saturating_sub(2);
         let first = self.model.messages.len();
         self.model.messages.extend((0..=more).map(|_| (count, credit)));
-        (Payload { pieces, body, since: at(self.now), lifetime: None, credit }, first)
+        (
+            Payload {
+                pieces,
+                body,
+                since: at(self.now),
+                lifetime: None,
+                epoch: Epoch::default(),
+                credit,
+            },
+            first,
+        )
     }
 
     fn leaving(&mut self, count: usize) -> Leaving {
@@ -424,7 +434,14 @@ fn holes_cost_little_memory() {
     while queue.sent_upto() < 2 * 4096 {
         let pieces = Pieces::new(label, messages.enter(1), 1, 44);
         let body = BufferTree::with_headroom(0, &[7; 44]);
-        let payload = Payload { pieces, body, since: Instant::START, lifetime: None, credit: 44 };
+        let payload = Payload {
+            pieces,
+            body,
+            since: Instant::START,
+            lifetime: None,
+            epoch: Epoch::default(),
+            credit: 44,
+        };
         queue.push(payload, 44, &leaving);
     }
     let (messages, sum) = (&mut messages, &mut Acknowledged::default());
