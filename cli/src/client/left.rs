@@ -47,6 +47,11 @@ impl AirTime {
         AirTime { rate: rate.get(), burst, ahead: stores.then_some(waits) }
     }
 
+    /// Returns how long it takes until the other side has answered.
+    fn turn(&self) -> Duration {
+        air_time((BEFORE + HEADER) as usize, self.rate) + TURN
+    }
+
     /// Returns how long that many octets of a file take, alone on the channel.
     fn takes(&self, octets: u64) -> Duration {
         let packets = octets.div_ceil(PAYLOAD);
@@ -54,7 +59,7 @@ impl AirTime {
         let frame = |data| air_time((BEFORE + HEADER + data) as usize, self.rate);
         let (last, full) = (octets % PAYLOAD, (octets / PAYLOAD) as u32);
         let data = frame(PAYLOAD) * full + if last == 0 { Duration::ZERO } else { frame(last) };
-        data + (frame(0) + TURN) * bursts as u32
+        data + self.turn() * bursts as u32
     }
 }
 
@@ -84,13 +89,13 @@ impl TimeLeft {
 
     /// Returns how long it still takes, when `moved` octets of the file are moved.
     pub(super) fn left(&self, moved: u64, now: Instant) -> Duration {
-        let (told, rest) = (moved.saturating_sub(self.there), self.size.saturating_sub(moved));
+        let told = moved.saturating_sub(self.there);
         let arrived = match self.air.ahead {
             Some(ahead) => told.saturating_sub(ahead),
-            // Half a burst waits for what was lost before it, but not at the end.
-            None => told + (self.air.burst * PAYLOAD / 2).min(rest / 4),
+            None => told,
         };
-        let left = self.air.takes(self.size.saturating_sub(self.there + arrived));
+        // Behind the last burst its end is confirmed.
+        let left = self.air.takes(self.size.saturating_sub(self.there + arrived)) + self.air.turn();
         let seen = |time: Duration| (time + SEEN).as_secs_f64();
         let took = now.duration_since(self.since);
         left.mul_f64(seen(took) / seen(self.air.takes(arrived)))
@@ -123,8 +128,8 @@ mod tests {
             let left = TimeLeft::new(air, size, 0, begin);
             for burst in 1.. {
                 let arrived = burst * 19 * PAYLOAD;
-                // Stored: with what waits here. Fetched: without what waits for what was lost.
-                let moved = if stores { arrived + 14_000 } else { arrived - 2000 };
+                // Stored: with what waits here.
+                let moved = if stores { arrived + 6_000 } else { arrived };
                 if moved >= size {
                     break;
                 }

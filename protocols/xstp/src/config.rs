@@ -103,7 +103,8 @@ impl Config {
         Config {
             packet,
             window: burst,
-            send: Credit { octets: 16 << 10, messages: 128 },
+            // When a burst is answered, the next one is there.
+            send: Credit { octets: 2 * burst as usize * packet as usize, messages: 128 },
             rate: Some((octets, packet as u32 * burst as u32)),
             half_duplex: true,
             poll: turn,

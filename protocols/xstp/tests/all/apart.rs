@@ -34,7 +34,8 @@ struct Scene {
 
 /// The settings of that channel.
 fn radio() -> Config {
-    Config::bursts(NonZeroU64::new(9600).expect("not zero"), 200, 8)
+    let send = Credit { octets: 8000, messages: 128 };
+    Config { send, ..Config::bursts(NonZeroU64::new(9600).expect("not zero"), 200, 8) }
 }
 
 fn stack(last: u8, seed: u64, config: Config) -> Stack {
