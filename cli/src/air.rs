@@ -7,7 +7,6 @@ use std::net::Ipv4Addr;
 use percent_encoding::percent_decode_str;
 use stackwright::ax25::header::{DIGIPEATERS_MOST, DigipeaterPath};
 use stackwright::contract::CallSign;
-use stackwright::resolve::host_of;
 
 use crate::address::Address;
 use crate::call::{other_call, own_call};
@@ -123,7 +122,7 @@ impl AirLink {
 
     /// Returns the peer's address.
     pub(crate) fn peer_address(&self) -> Ipv4Addr {
-        self.address.unwrap_or_else(|| host_of(self.peer))
+        self.address.unwrap_or_else(|| self.peer.host())
     }
 
     /// Returns both ends of the link, where `call` is the own call sign.
@@ -147,7 +146,7 @@ impl AirLink {
 
 /// Returns the address that follows from a call sign, in the network of all of them.
 pub(crate) fn network_of(call: CallSign) -> Network {
-    Network { address: host_of(call).into(), length: 8 }
+    Network { address: call.host().into(), length: 8 }
 }
 
 #[cfg(test)]
@@ -164,7 +163,7 @@ mod tests {
         let link = read("x://N0BBB-1@tnc.example/p").expect("a link");
         assert_eq!((link.line.as_str(), link.rate), ("tcp://tnc.example:8001", 1200));
         let ends = link.ends(Some("N0AAA")).expect("two ends");
-        assert_eq!((ends.peer, ends.own.length), (host_of(link.peer), 8));
+        assert_eq!((ends.peer, ends.own.length), (link.peer.host(), 8));
         let text = "x://n0bbb/p?line=serial:///dev/ttyUSB0?baud=19200&via=RELAY-1,N0CCC&rate=9600\
                     &address=44.0.0.1&own=44.0.0.2/24";
         let link = read(text).expect("a link");

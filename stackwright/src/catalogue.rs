@@ -134,6 +134,8 @@ catalogue! {
         .with_syntax(stackwright_ax25::SYNTAX)
         => stackwright_ax25::described,
     stackwright_axudp::Axudp<M>: "frames of AX.25 over UDP" => stackwright_axudp::described,
+    stackwright_compress::Compress<M>: "short headers between stations of packet radio that have the same rules"
+        => stackwright_compress::described,
     stackwright_copy::Copy<M>: "copies files from one place to another" => stackwright_copy::described,
     stackwright_dsr::Dsr<M>: "routes found by asking, between stations that relay for each other"
         .with_syntax(stackwright_dsr::SYNTAX)

@@ -8,7 +8,7 @@
 //! | [`base`] | generated bases: what every protocol with associations needs |
 //! | [`wire`] | messages, headers, checks |
 //! | [`transport`], [`policies`] | a transport with slots, and what fits them |
-//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`copy`], [`dsr`], [`ethernet`], [`framed`], [`ftp`], [`ip`], [`jis`], [`kiss`], [`merged`], [`ordered`], [`proxy`], [`resolve`], [`stop_and_wait`], [`tailored`], [`tcp`], [`tls`], [`udp`], [`xtp`] | protocols |
+//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`compress`], [`copy`], [`dsr`], [`ethernet`], [`framed`], [`ftp`], [`ip`], [`jis`], [`kiss`], [`merged`], [`ordered`], [`proxy`], [`resolve`], [`stop_and_wait`], [`tailored`], [`tcp`], [`tls`], [`udp`], [`xtp`] | protocols |
 //! | [`catalogue`] | the protocols there are, with their facts |
 //! | `channel` | with the feature `channel`: a radio channel without radios |
 //! | `drivers`, `endpoint`, `stacks` | with the feature `endpoint`: running a stack on the kernel's sockets; with the feature `tokio`, its calls are awaited |
@@ -25,6 +25,7 @@ pub use stackwright_ax25 as ax25;
 pub use stackwright_axudp as axudp;
 pub use stackwright_base as base;
 pub use stackwright_compose as compose;
+pub use stackwright_compress as compress;
 pub use stackwright_contract as contract;
 pub use stackwright_copy as copy;
 #[cfg(feature = "endpoint")]

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use stackwright::ax25;
 use stackwright::ax25::header::{Addresses, ControlField, LinksHeard, Modulus};
 use stackwright::catalogue::{CatalogueEntry, PROTOCOLS};
+use stackwright::compress::{self, LinkHosts, RuleSet};
 use stackwright::dsr;
 use stackwright::kiss::{self, KissType};
 use stackwright::wire::capture::{Cooked, Cooked2, LinkType};
@@ -47,6 +48,19 @@ pub(crate) fn kind(control: ControlField) -> String {
         ControlField::Unnumbered { poll, .. } => (String::new(), poll),
     };
     format!("{}{numbers}{}", control.name(), if poll { " P/F" } else { "" })
+}
+
+/// Tells which of the rules that every station has made a packet shorter, and by how much.
+fn compressed(octets: &[u8], hosts: LinkHosts) -> String {
+    let rules = RuleSet::built_in();
+    let name = octets.first().and_then(|first| rules.name(first >> 4));
+    match (name, rules.expand(octets, octets.len(), hosts)) {
+        (Some(name), Some(header)) => {
+            let (short, long) = (header.replaces, header.octets.len());
+            format!("rule {name}: {short} octets stand for {long} of headers")
+        }
+        _ => "a beacon of rules, or a packet by other rules".into(),
+    }
 }
 
 /// Which protocol is above those of the network.
@@ -168,7 +182,7 @@ impl<'a> Layers<'a> {
     }
 
     fn ax25(&mut self, port: u8, heard: &mut LinksHeard) -> Option<()> {
-        let mut syntax = ax25::SYNTAX;
+        let (mut syntax, mut hosts) = (ax25::SYNTAX, None);
         if let Ok((addresses, length)) = Addresses::decode(self.payload) {
             let from_control = &self.payload[length..];
             let known = heard.hear(port, &addresses, from_control);
@@ -184,6 +198,7 @@ impl<'a> Layers<'a> {
             });
             // As other monitors write it: an asterisk is behind each that has repeated it.
             let Addresses { destination, source, path, .. } = addresses;
+            hosts = Some(LinkHosts { source: source.host(), destination: destination.host() });
             let via = path
                 .iter()
                 .map(|(call, repeated)| format!(",{call}{}", if repeated { "*" } else { "" }));
@@ -203,6 +218,10 @@ impl<'a> Layers<'a> {
         });
         match pid {
             Some(AX25_IPV4) => self.internet(),
+            Some(pid) if pid == u64::from(compress::PID) => {
+                self.remarks.push(compressed(octets, hosts?));
+                None
+            }
             _ => None,
         }
     }

@@ -19,6 +19,7 @@ use stackwright::ax25::header::DigipeaterPath;
 use stackwright::ax25::{self, AirRules, AirRulesConfig, Ax25, Beacon, Route};
 use stackwright::compose::Over;
 use stackwright::compose::graph::Builder;
+use stackwright::compress::{Compress, RuleSet};
 use stackwright::contract::{CallSign, Nothing};
 use stackwright::ftp::server::{self, Anonymous, Rights};
 use stackwright::ftp::{self, Server};
@@ -274,7 +275,8 @@ fn open(
             encryption: file.encryption == Encryption::AllowedHere,
         };
         let frames = tnc.line.clone().open(tnc.kiss.clone(), driver, lane, pool.clone())?;
-        let tnc_over = Over::new(AirRules::new(rules), frames);
+        let compress = Compress::new(file.call, RuleSet::built_in());
+        let tnc_over = Over::new(AirRules::new(rules), Over::new(compress, frames));
         // AXUDP has one port.
         Ok(PortTnc { name: tnc.name.clone(), tnc: tnc_over, port: tnc.port })
     };

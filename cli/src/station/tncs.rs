@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use stackwright::ax25::{AirRules, Transmitted};
 use stackwright::compose::Over;
+use stackwright::compress::Compress;
 use stackwright::contract::ask::{Ask, NothingBelow, Question};
 use stackwright::contract::services::{Credit, Frames, FramesIndication, FramesRequest};
 use stackwright::contract::{
@@ -27,8 +28,8 @@ const AT_ONCE: Credit = Credit { octets: 64 << 10, messages: 64 };
 
 const NAME: &str = "tncs";
 
-/// The rules of the air over a TNC.
-type RuledTnc = Over<AirRules<Message>, TncFrames>;
+/// The rules of the air over a TNC, and short headers between both.
+type RuledTnc = Over<AirRules<Message>, Over<Compress<Message>, TncFrames>>;
 
 /// A TNC and its port, which is another one above.
 pub(super) struct PortTnc {
@@ -70,7 +71,7 @@ impl Tncs {
     /// Takes them out of KISS, where the file says so.
     pub(super) fn leave(&mut self) {
         let all = [Some(&mut self.first), self.second.as_mut()];
-        all.into_iter().flatten().for_each(|there| there.tnc.lower.leave());
+        all.into_iter().flatten().for_each(|there| there.tnc.lower.lower.leave());
     }
 
     /// Has the TNC that is port `nth` above do something, and tells what it says.

@@ -1,6 +1,7 @@
 //! Call signs of radio stations.
 
 use core::fmt;
+use core::net::Ipv4Addr;
 use core::str::FromStr;
 
 /// A call sign and its SSID, as AX.25 transmits them (v2.2 §3.12.2) with all other bits cleared:
@@ -20,6 +21,11 @@ pub enum BadCallSign {
 }
 
 const PADDING: u8 = b' ' << 1;
+
+/// The network of the addresses that follow from call signs, 10.0.0.0/8 (RFC 1918), and the largest
+/// prime number that leaves its first and its last address out.
+const NETWORK: u32 = 10 << 24;
+const HOSTS: u64 = 16_777_213;
 
 impl CallSign {
     /// Returns the call sign in the seven octets of an address field. The other bits of the last
@@ -49,6 +55,20 @@ impl CallSign {
     /// Returns the SSID, 0 to 15.
     pub const fn ssid(self) -> u8 {
         self.0[6] >> 1
+    }
+
+    /// Returns the number of 40 bits that stands for it: six characters of six bits each, and the
+    /// SSID.
+    pub fn number(self) -> u64 {
+        let [name @ .., _] = self.0;
+        let name = name.iter().fold(0, |all, octet| all << 6 | u64::from((octet >> 1) - b' '));
+        name << 4 | u64::from(self.ssid())
+    }
+
+    /// Returns the IPv4 address that follows from it, in 10.0.0.0/8: its number modulo 16 777 213,
+    /// and 1. Stations that differ only in their SSID are next to each other.
+    pub fn host(self) -> Ipv4Addr {
+        Ipv4Addr::from(NETWORK + 1 + (self.number() % HOSTS) as u32)
     }
 }
 
@@ -116,6 +136,14 @@ mod tests {
     fn its_octets_are_those_of_the_specification() {
         let call: CallSign = "N7LEM".parse().expect("a call sign");
         assert_eq!(call.octets(), [0x9c, 0x6e, 0x98, 0x8a, 0x9a, 0x40, 0x00]);
+    }
+
+    #[test]
+    fn an_address_follows_from_it() {
+        let host = |text: &str| text.parse().map(CallSign::host);
+        assert_eq!(host("N0AAA"), Ok(Ipv4Addr::new(10, 99, 175, 25)));
+        assert_eq!(host("N0AAA-1"), Ok(Ipv4Addr::new(10, 99, 175, 26)));
+        assert_eq!(host("OE1XYZ-15"), Ok(Ipv4Addr::new(10, 123, 34, 172)));
     }
 
     #[test]

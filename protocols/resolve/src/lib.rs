@@ -38,7 +38,7 @@ mod version;
 
 pub use config::Config;
 pub use described::described;
-pub use radio::{hardware, host_of};
+pub use radio::hardware;
 pub use syntax::SYNTAX;
 
 use core::net::IpAddr;

@@ -1,6 +1,6 @@
 //! Stations of AX.25: a call sign as a hardware address, and EtherTypes as its protocol numbers.
 
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::IpAddr;
 
 use stackwright_contract::{Address, CallSign, Participant};
 use stackwright_wire::internet::{Arp, Ax25Arp};
@@ -19,33 +19,14 @@ const ALL: &str = "QST";
 /// Returns the hardware address that stands for a call sign here: of a locally administered kind
 /// (IEEE 802 §8.4.4), then six characters of six bits each and the SSID.
 pub fn hardware(call: CallSign) -> [u8; 6] {
-    let [name @ .., _] = call.octets();
-    let packed = name.iter().fold(0, |all, octet| all << 6 | u64::from((octet >> 1) - b' '));
-    let [_, _, _, rest @ ..] = (packed << 4 | u64::from(call.ssid())).to_be_bytes();
+    let [_, _, _, rest @ ..] = call.number().to_be_bytes();
     let [a, b, c, d, e] = rest;
     [LOCAL, a, b, c, d, e]
 }
 
-/// The network of the addresses that follow from call signs, 10.0.0.0/8 (RFC 1918), and the largest
-/// prime number that leaves its first and its last address out.
-const NETWORK: u32 = 10 << 24;
-const HOSTS: u64 = 16_777_213;
-
-/// Returns the IPv4 address that follows from a call sign, in 10.0.0.0/8: the name read as a number
-/// of six digits to the base 64, times 16, and the SSID, modulo 16 777 213, and 1. Stations that
-/// differ only in their SSID are next to each other.
-pub fn host_of(call: CallSign) -> Ipv4Addr {
-    derived(hardware(call))
-}
-
-fn derived([_, a, b, c, d, e]: [u8; 6]) -> Ipv4Addr {
-    let number = u64::from_be_bytes([0, 0, 0, a, b, c, d, e]);
-    Ipv4Addr::from(NETWORK + 1 + (number % HOSTS) as u32)
-}
-
 /// Returns whether a host's address follows from the call sign of a station.
 pub(crate) fn is_host_of(host: IpAddr, address: [u8; 6]) -> bool {
-    address[0] == LOCAL && host == derived(address)
+    address[0] == LOCAL && call_sign(address).is_some_and(|call| host == call.host())
 }
 
 /// Returns the station that the layer below knows by that key; `own` is for the address of none.
@@ -125,13 +106,11 @@ mod tests {
 
     #[test]
     fn an_address_follows_from_a_call_sign() {
-        let host = |text: &str| host_of(text.parse().expect("a call sign"));
-        assert_eq!(host("N0AAA"), Ipv4Addr::new(10, 99, 175, 25));
-        assert_eq!(u32::from(host("N0AAA-1")), u32::from(host("N0AAA")) + 1);
-        assert_eq!(host("OE1XYZ-15"), Ipv4Addr::new(10, 123, 34, 172));
-        let address = hardware("N0AAA".parse().expect("a call sign"));
-        assert!(is_host_of(host("N0AAA").into(), address));
-        assert!(!is_host_of(host("N0AAA-1").into(), address));
+        let call: CallSign = "N0AAA".parse().expect("a call sign");
+        let next: CallSign = "N0AAA-1".parse().expect("a call sign");
+        assert!(is_host_of(call.host().into(), hardware(call)));
+        assert!(!is_host_of(call.host().into(), hardware(next)));
+        assert!(!is_host_of(call.host().into(), [0xff; 6]));
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod ax25;
 mod captures;
 mod client;
 mod commands;
+mod compress;
 mod descriptions;
 mod dsr;
 mod endpoints;
@@ -59,6 +60,7 @@ pub use ax25::{ax25, ax25_frames, ax25_xid};
 pub use captures::captures;
 pub use client::client;
 pub use commands::commands;
+pub use compress::compress;
 pub use descriptions::descriptions;
 pub use dsr::dsr;
 pub use forms::forms;
@@ -127,6 +129,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "tailored", run: tailored },
     Target { name: "roles", run: roles },
     Target { name: "merged", run: merged },
+    Target { name: "compress", run: compress },
     Target { name: "listed", run: listed },
 ];
 

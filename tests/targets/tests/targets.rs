@@ -117,7 +117,7 @@ fn protocols_of_the_catalogue_keep_their_contract_whatever_comes() {
 
 #[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 34);
+    assert_eq!(TARGETS.len(), 35);
 }
 
 #[test]
@@ -195,4 +195,9 @@ fn a_host_with_xstp_ends_all_whatever_arrives_and_is_asked() {
 #[test]
 fn streams_of_one_association_have_their_last_words() {
     check("merged", 4000);
+}
+
+#[test]
+fn packets_by_rules_come_back() {
+    check("compress", 4000);
 }

@@ -1,14 +1,15 @@
 //! Files over the air: the program's `get` and `put` with addresses by radio, and the folder that a
 //! station serves, at the TNCs of a simulated channel that is twenty times as fast as one.
 
-use std::io::{BufRead as _, BufReader};
-use std::net::SocketAddr;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use serde_json::Value;
 use stackwright::channel::{ChannelDescription, RadioChannel};
+use stackwright::contract::CallSign;
 use stackwright_programs::content::octets;
 use stackwright_programs::processes::{Outcome, PATIENCE, Running, eventually, run, stackwright};
 use stackwright_programs::scratch::Scratch;
@@ -91,6 +92,26 @@ impl Air {
         program
     }
 
+    /// Fetches `/f` with the built-in stack, but for the compression.
+    fn get_plain(&self, copy: &str) {
+        let [own, peer] = ["N0AAA", "N0BBB"].map(|text| text.parse::<CallSign>().expect("a call"));
+        let tnc = self.channel.tnc(0).expect("a TNC");
+        let text = include_str!("../../../cli/stacks/get-radio.toml")
+            .replace("\"compress\"\n\n[compress]\ncall = \"N0CALL-2\"\nover = ", "")
+            .replace("10.0.0.1=N0CALL-1", &format!("{}={peer}", peer.host()))
+            .replace("10.0.0.2/8", &format!("{}/8", own.host()))
+            .replace("N0CALL-2", "N0AAA")
+            .replace("N0CALL-1", "N0BBB")
+            .replace("rate = 1200", &format!("rate = {}", self.rate * SPEED))
+            .replace("127.0.0.1:8001", &tnc.to_string());
+        assert!(!text.contains("compress"), "{text}");
+        let file = self.state.join("plain.toml");
+        fs::write(&file, text).expect("a folder of ours");
+        let url = format!("ftp://{}/f", peer.host());
+        let stack = file.to_str().expect("text");
+        run(&mut self.own(&["get", "-q", &url, copy, "--stack", stack])).succeeded();
+    }
+
     /// Moves a file each way.
     fn moves(&self, length: usize, more: &str) {
         let [there, here] = [1, 2].map(|seed| octets(seed, length));
@@ -163,6 +184,41 @@ fn each_layer_has_the_header_that_it_shall() {
     }
     // Packets without data are not told above.
     assert!((16.0..18.0).contains(&header("xstp")), "{told}");
+}
+
+/// A third TNC hears most packets with short headers, and those of a station that does not compress
+/// as they are.
+#[test]
+fn headers_are_short_between_stations_that_compress() {
+    const LENGTH: usize = 10_000;
+    let air = Air::new(9600, 0.0, false);
+    fs::write(air.served.join("f"), octets(1, LENGTH)).expect("a folder of ours");
+    let copy = air.fetched.join("f");
+    let copy = copy.to_str().expect("text");
+    let draw = |compresses: bool| {
+        let mut heard = TcpStream::connect(air.channel.tnc(2).expect("a TNC")).expect("it listens");
+        let begun = Instant::now();
+        if compresses {
+            air.run("get", &["-q", "air:/f", copy], "").succeeded();
+        } else {
+            air.get_plain(copy);
+        }
+        let took = begun.elapsed();
+        assert!(fs::read(copy).expect("the file") == octets(1, LENGTH), "the same octets");
+        fs::remove_file(copy).expect("a folder of ours");
+        thread::sleep(Duration::from_millis(300));
+        heard.set_nonblocking(true).expect("a socket");
+        let mut frames = Vec::new();
+        let _ = heard.read_to_end(&mut frames);
+        let of = |pid| frames.windows(2).filter(|two| *two == [0x03, pid]).count();
+        println!("{} octets on the air in {took:?}, compressed {}", frames.len(), of(0xc5));
+        (frames.len(), of(0xc5), of(0xcc))
+    };
+    let (short, compressed, plain) = draw(true);
+    assert!(compressed > 40 && plain < 10, "{compressed} short, {plain} plain");
+    let (long, beacons, plain) = draw(false);
+    assert!(beacons < 10 && plain > 40, "{beacons} beacons, {plain} plain");
+    assert!(short + 40 * 20 < long, "{short} octets instead of {long}");
 }
 
 /// One in six frames is lost.
