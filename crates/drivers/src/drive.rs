@@ -259,7 +259,16 @@ impl Driver {
         self.timer.end(&self.clock, now, deadline);
     }
 
-    /// Does the same if the deadline is so near that another timer would cost more.
+    /// Makes the descriptors ready now. It costs a system call only if the timer has not done so.
+    pub fn wake_now(&mut self) {
+        let now = self.cx.now();
+        if !self.timer.has_passed(now) {
+            self.timer.end(&self.clock, now, now);
+        }
+    }
+
+    /// Does the same as [`wake_at`](Driver::wake_at) if the deadline is so near that another timer
+    /// would cost more.
     fn wakes_at(&mut self, deadline: Instant) -> bool {
         let now = self.cx.now();
         self.timer.ends(&self.clock, now, deadline)

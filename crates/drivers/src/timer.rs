@@ -55,6 +55,11 @@ impl Timer {
         self.at.is_some_and(|at| at <= deadline + EXACT)
     }
 
+    /// Returns whether its time has passed and its event was not read: a wait ends at once.
+    pub(crate) fn has_passed(&self, now: Instant) -> bool {
+        self.at.is_some_and(|at| at <= now)
+    }
+
     /// Sets it to end a wait until `deadline`, as [`end`](Timer::end) does, unless that is far.
     /// Returns whether it does.
     pub(crate) fn ends(&mut self, clock: &Clock, now: Instant, deadline: Instant) -> bool {

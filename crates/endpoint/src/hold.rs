@@ -188,6 +188,12 @@ macro_rules! by_hold {
             self.hold.lock().mailbox.link(self.hold.name)?.ends?.1.internet()
         }
 
+        /// Returns what it allows now. It never runs the stack.
+        pub fn condition(&self) -> $crate::Condition {
+            let mailbox = &mut self.hold.lock().mailbox;
+            mailbox.link(self.hold.name).map_or_else(Default::default, |link| link.condition())
+        }
+
         /// Returns what it has carried so far: on a stream octets, in how many pieces.
         #[inline]
         pub fn statistics(&self) -> $crate::Statistics {

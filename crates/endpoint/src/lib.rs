@@ -106,7 +106,7 @@ pub mod task;
 pub use error::{Error, NotSent};
 pub use flavor::{CurrentThread, Flavor, MultiThread};
 pub use host::Totals;
-pub use link::Statistics;
+pub use link::{Condition, Statistics};
 pub use offered::Offered;
 pub use placed::Placed;
 pub use send_buffer::SendBuffer;

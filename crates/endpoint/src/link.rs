@@ -50,6 +50,30 @@ pub struct Statistics {
     pub opened: Option<Instant>,
 }
 
+/// What an association allows now, as far as the stack has told.
+///
+/// ```
+/// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+/// # use stackwright_wire::BufferTree;
+/// # let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+/// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+/// let association = endpoint.connect(endpoint.local().unwrap())?;
+/// let now = association.condition();
+/// assert!(now.is_open && now.may_send && !now.may_receive && now.ended.is_none());
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Condition {
+    /// Whether it was opened, and has not ended.
+    pub is_open: bool,
+    /// Whether there is something to receive: a message, or that the peer sends no more.
+    pub may_receive: bool,
+    /// Whether there is credit.
+    pub may_send: bool,
+    /// Why it has ended, once it has. Messages that arrived before may still be received.
+    pub ended: Option<Ended>,
+}
+
 /// Messages that came together, and what came with each: the number is that of the first.
 pub(crate) type Received<M> = (Batch<M>, MessageProperties);
 
@@ -295,6 +319,20 @@ impl<M: Message> Link<M> {
             self.pace.get_or_insert_default().handed_over(Instant::now(), waits);
         }
         waits
+    }
+
+    pub(crate) fn condition(&self) -> Condition {
+        let ended = match self.state {
+            State::Ended(why) => Some(why),
+            _ => None,
+        };
+        Condition {
+            is_open: self.is_open(),
+            may_receive: !self.inbox.is_empty() || self.finished || ended.is_some(),
+            may_send: self.state == State::Open
+                && self.credit.covers(Credit { octets: 1, messages: 1 }),
+            ended,
+        }
     }
 
     #[inline]

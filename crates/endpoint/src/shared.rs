@@ -293,7 +293,6 @@ impl<S: StackAny> Shared<S> {
     }
 
     /// Where the stack's descriptors are registered.
-    #[cfg(feature = "tokio")]
     pub(crate) fn registry(&self) -> Arc<stackwright_drivers::Registry> {
         self.driver.registry()
     }
@@ -313,7 +312,6 @@ impl<S: StackAny> Shared<S> {
 
     /// Whether the stack wants to be called now; else the driver's descriptor can be read when it
     /// does, or somewhat sooner.
-    #[cfg(feature = "tokio")]
     pub(crate) fn is_due(&mut self) -> bool {
         if self.stack.wants_flush() {
             return true;
@@ -322,6 +320,17 @@ impl<S: StackAny> Shared<S> {
         let is_due = deadline <= self.driver.context().now();
         if !is_due {
             self.driver.wake_at(deadline);
+        }
+        is_due
+    }
+
+    /// Makes the driver's descriptor readable when the stack wants to be called, or has told
+    /// something already. Returns whether that is now.
+    pub(crate) fn arm(&mut self) -> bool {
+        self.ask();
+        let is_due = self.mailbox.told | self.is_due();
+        if is_due {
+            self.driver.wake_now();
         }
         is_due
     }

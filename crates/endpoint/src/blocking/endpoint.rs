@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
 use stackwright_contract::{Handle, Participant};
@@ -284,6 +285,28 @@ impl<S: Stack> Endpoint<S> {
         self.host.shared.borrow_mut().mailbox.take_changed()
     }
 
+    /// Prepares a wait elsewhere, for an application with an event loop of its own: the endpoint's
+    /// descriptor is readable once the stack has something to do, timers included. Then
+    /// [`wait`](Endpoint::wait) with no time does it. Whatever else was called since asks for
+    /// `arm` again before the next wait: it costs a system call only where an earlier event is to
+    /// be set. Returns whether the stack has something to do already.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// use std::os::fd::AsRawFd;
+    /// let _to_be_polled = endpoint.as_raw_fd();
+    /// while endpoint.arm() {
+    ///     endpoint.wait(Some(std::time::Duration::ZERO))?;
+    /// }
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn arm(&self) -> bool {
+        self.host.shared.borrow_mut().arm()
+    }
+
     /// Returns how many packets and words the stack has dropped, because of faults of the network
     /// and of peers.
     ///
@@ -325,6 +348,14 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     pub fn look<T>(&self, look: impl FnOnce(&S) -> T) -> T {
         look(&self.host.shared.borrow().stack)
+    }
+}
+
+/// The descriptor that [`arm`](Endpoint::arm) prepares. It stays the endpoint's: it is only waited
+/// for.
+impl<S: StackAny> AsRawFd for Endpoint<S> {
+    fn as_raw_fd(&self) -> RawFd {
+        self.host.shared.borrow().registry().as_raw_fd()
     }
 }
 

@@ -310,3 +310,16 @@ fn no_more_arrive_than_are_accepted_and_those_who_leave_make_room() {
         endpoint.wait(None).unwrap();
     }
 }
+
+#[test]
+fn an_armed_endpoint_has_something_to_do_until_what_was_told_is_taken() {
+    let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>).unwrap();
+    assert!(!endpoint.arm());
+    // UDP opens at once, without a packet.
+    let association = endpoint.open(std::net::SocketAddr::from(([127, 0, 0, 1], 9)));
+    assert!(!association.condition().is_open, "it was not asked for yet");
+    assert!(endpoint.arm() && endpoint.arm());
+    assert!(association.condition().may_send);
+    assert!(endpoint.wait(Some(Duration::ZERO)).unwrap());
+    assert!(!endpoint.arm());
+}

@@ -1,0 +1,168 @@
+//! Associations: sending, receiving, ending.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::io::IoSliceMut;
+use std::ptr;
+
+use stackwright_contract::ask::PathStatistics;
+use stackwright_contract::services::Ended;
+use stackwright_endpoint::blocking;
+
+use crate::endpoint::{SocketAddress, Socklen, time, write_address};
+use crate::failure::{Failure, Outcome, count, status};
+use crate::gate::{Association, Endpoint, end_association, on_association};
+use crate::layout::{PathValues, Properties};
+use crate::pointers::{self, Area};
+use crate::stacks::Stack;
+
+const READABLE: c_uint = 1;
+const WRITABLE: c_uint = 2;
+const OPEN: c_uint = 4;
+const ENDED: c_uint = 8;
+
+/// What an association is.
+pub struct AssociationState {
+    pub(crate) endpoint: *const Endpoint,
+    pub(crate) inner: blocking::Association<Stack>,
+    /// The program's.
+    pub(crate) user: *mut c_void,
+}
+
+impl AssociationState {
+    /// Returns what `sw_changed` tells.
+    pub(crate) fn changes(&self) -> c_uint {
+        let now = self.inner.condition();
+        let bits = [
+            (now.may_receive, READABLE),
+            (now.may_send, WRITABLE),
+            (now.is_open, OPEN),
+            (now.ended.is_some(), ENDED),
+        ];
+        bits.iter().filter(|(holds, _)| *holds).map(|(_, bit)| bit).sum()
+    }
+
+    fn receive(
+        &mut self,
+        areas: &mut [IoSliceMut<'_>],
+        properties: Option<&mut Properties>,
+        timeout_ms: c_int,
+    ) -> Outcome {
+        self.inner.set_timeout(time(timeout_ms));
+        let placed = self.inner.receive_into(areas)?;
+        if let Some(properties) = properties {
+            properties.set(&placed);
+        }
+        Ok(placed.octets)
+    }
+}
+
+exports! {
+    /// Sends a message.
+    fn sw_send(
+        association: *mut Association,
+        octets: *const c_void,
+        length: usize,
+        properties: *const Properties,
+        timeout_ms: c_int,
+    ) -> isize {
+        count(on_association(association, |state| {
+            let octets = pointers::octets(octets, length)?;
+            let properties = pointers::read(properties)?.map(Properties::said).transpose()?;
+            state.inner.set_timeout(time(timeout_ms));
+            state.inner.send_with(octets, properties.unwrap_or_default())?;
+            Ok(octets.len())
+        }))
+    }
+
+    /// Receives a message, or the next part of it.
+    fn sw_receive(
+        association: *mut Association,
+        octets: *mut c_void,
+        room: usize,
+        properties: *mut Properties,
+        timeout_ms: c_int,
+    ) -> isize {
+        count(on_association(association, |state| {
+            let area = pointers::area(octets, room)?;
+            state.receive(&mut [area], pointers::structure(properties)?, timeout_ms)
+        }))
+    }
+
+    /// Receives a message into several areas.
+    fn sw_receive_iov(
+        association: *mut Association,
+        areas: *const Area,
+        count: c_int,
+        properties: *mut Properties,
+        timeout_ms: c_int,
+    ) -> isize {
+        self::count(on_association(association, |state| {
+            let mut areas = pointers::areas(areas, count)?;
+            state.receive(&mut areas, pointers::structure(properties)?, timeout_ms)
+        }))
+    }
+
+    /// Ends an association in good order, and frees it.
+    fn sw_close(association: *mut Association, timeout_ms: c_int) -> c_int {
+        status(end_association(association, |mut state| {
+            state.inner.set_timeout(time(timeout_ms));
+            Ok(state.inner.close().map(|()| 0)?)
+        }))
+    }
+
+    /// Ends an association at once, and frees it.
+    fn sw_abort(association: *mut Association, code: u32) -> c_int {
+        status(end_association(association, |state| {
+            state.inner.abort(code);
+            Ok(0)
+        }))
+    }
+
+    /// Tells why it ended.
+    fn sw_end(association: *const Association, code: *mut u32) -> c_int {
+        status(on_association(association, |state| {
+            let ended = state.inner.condition().ended;
+            if !code.is_null() {
+                *pointers::place(code)? = match ended {
+                    Some(Ended::Reset(code) | Ended::Refused(code)) => code,
+                    _ => 0,
+                };
+            }
+            ended.map_or(Ok(0), |why| Err(why.into()))
+        }))
+    }
+
+    /// Keeps a pointer of the program's.
+    fn sw_set_user(association: *mut Association, user: *mut c_void) -> c_int {
+        status(on_association(association, |state| {
+            state.user = user;
+            Ok(0)
+        }))
+    }
+
+    /// Returns that pointer.
+    fn sw_user(association: *const Association) -> *mut c_void {
+        on_association(association, |state| Ok(state.user)).unwrap_or(ptr::null_mut())
+    }
+
+    /// Tells the peer's address.
+    fn sw_remote(
+        association: *const Association,
+        address: *mut SocketAddress,
+        length: *mut Socklen,
+    ) -> c_int {
+        status(on_association(association, |state| {
+            let remote = state.inner.remote().ok_or(Failure::Again)?;
+            write_address(remote, address, length)
+        }))
+    }
+
+    /// Tells what is known of the path.
+    fn sw_path(association: *const Association, report: *mut PathValues) -> c_int {
+        status(on_association(association, |state| {
+            let report = pointers::structure(report)?.ok_or(Failure::Invalid)?;
+            report.set(state.inner.path().longest, state.inner.ask(PathStatistics));
+            Ok(0)
+        }))
+    }
+}

@@ -1,0 +1,222 @@
+//! Endpoints: opening, connecting, accepting, waiting.
+
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_uint};
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd as _;
+use std::ptr;
+use std::time::Duration;
+
+use rustix::net::SocketAddrAny;
+use rustix::net::addr::SocketAddrArg as _;
+use stackwright_contract::Handle;
+use stackwright_endpoint::{Config, blocking};
+
+use crate::association::AssociationState;
+use crate::failure::{Failure, Outcome, status};
+use crate::gate::{
+    Association, Endpoint, Gate, Guarded, contained, end_endpoint, on_endpoint, peek,
+};
+use crate::layout::Options;
+use crate::pointers;
+use crate::stacks::{self, Stack};
+
+/// What an endpoint is, and the associations that were handed out.
+pub struct EndpointState {
+    inner: blocking::Endpoint<Stack>,
+    associations: HashMap<Handle, *mut Association>,
+    /// The program waits for the descriptor itself.
+    polls: bool,
+}
+
+impl EndpointState {
+    /// Has the descriptor tell what the stack has to do, where the program waits for it.
+    pub(crate) fn arm(&mut self) {
+        if self.polls {
+            self.inner.arm();
+        }
+    }
+
+    /// An association is freed.
+    pub(crate) fn forget(&mut self, association: &AssociationState) {
+        self.associations.remove(&association.inner.name());
+    }
+
+    /// Returns those that were not freed.
+    pub(crate) fn associations(&mut self) -> impl Iterator<Item = *mut Association> + use<> {
+        std::mem::take(&mut self.associations).into_values()
+    }
+
+    /// Hands an association out.
+    fn hand_out(
+        &mut self,
+        endpoint: *const Endpoint,
+        inner: blocking::Association<Stack>,
+        gate: &std::sync::Arc<Gate>,
+    ) -> *mut Association {
+        let name = inner.name();
+        let state = AssociationState { endpoint, inner, user: ptr::null_mut() };
+        let handle = Guarded::handle(gate, state);
+        self.associations.insert(name, handle);
+        handle
+    }
+}
+
+/// `struct sockaddr`, of as many octets as the caller says.
+pub enum SocketAddress {}
+
+/// `socklen_t`.
+pub type Socklen = u32;
+
+/// Returns how long a call waits: −1 without limit.
+pub(crate) fn time(timeout_ms: c_int) -> Option<Duration> {
+    u64::try_from(timeout_ms).ok().map(Duration::from_millis)
+}
+
+/// Writes an address as getsockname(2) does: as much as there is room for, and how long it is.
+///
+/// # Safety
+/// `at` has as many octets as `length` says.
+pub(crate) unsafe fn write_address(
+    address: SocketAddr,
+    at: *mut SocketAddress,
+    length: *mut Socklen,
+) -> Outcome {
+    // SAFETY: the caller's promise.
+    let length = unsafe { pointers::place(length) }?;
+    // SAFETY: the same.
+    let mut room = unsafe { pointers::area(at.cast(), *length as usize) }?;
+    // SAFETY: rustix lends as many octets as it says, with a value.
+    let octets = unsafe {
+        SocketAddrAny::from(address).with_sockaddr(|at, length| {
+            std::slice::from_raw_parts(at.cast::<u8>(), length as usize).to_vec()
+        })
+    };
+    let most = room.len().min(octets.len());
+    room[..most].copy_from_slice(&octets[..most]);
+    *length = octets.len() as u32;
+    Ok(0)
+}
+
+/// Hands out the association that a call makes; null, where it makes none.
+///
+/// # Safety
+/// As the header says.
+unsafe fn hand_out(
+    endpoint: *mut Endpoint,
+    association: *mut *mut Association,
+    make: impl FnOnce(&mut EndpointState) -> Result<blocking::Association<Stack>, Failure>,
+) -> Outcome {
+    // SAFETY: the caller's promises.
+    unsafe {
+        on_endpoint(endpoint, |state| {
+            let place = pointers::place(association)?;
+            *place = ptr::null_mut();
+            let inner = make(state)?;
+            *place = state.hand_out(endpoint, inner, (*endpoint).gate());
+            Ok(0)
+        })
+    }
+}
+
+exports! {
+    /// Opens an endpoint.
+    fn sw_open(url: *const c_char, options: *const Options, endpoint: *mut *mut Endpoint) -> c_int {
+        status(contained(|| {
+            let place = pointers::place(endpoint)?;
+            *place = ptr::null_mut();
+            let config = pointers::read(options)?.map_or(Ok(Config::default()), Options::config)?;
+            let (make, local) = stacks::read(pointers::text(url)?)?;
+            let inner = match local {
+                Some(local) => blocking::Endpoint::bind(local, config, make),
+                None => blocking::Endpoint::new(config, make),
+            }?;
+            let state = EndpointState { inner, associations: HashMap::new(), polls: false };
+            *place = Guarded::handle(&Gate::new(), state);
+            Ok(0)
+        }))
+    }
+
+    /// Frees an endpoint with all its associations.
+    fn sw_free(endpoint: *mut Endpoint) -> c_int {
+        status(end_endpoint(endpoint))
+    }
+
+    /// Tells where it listens.
+    fn sw_address(
+        endpoint: *const Endpoint,
+        address: *mut SocketAddress,
+        length: *mut Socklen,
+    ) -> c_int {
+        status(on_endpoint(endpoint, |state| {
+            let local = state.inner.local().ok_or(Failure::Invalid)?;
+            write_address(local, address, length)
+        }))
+    }
+
+    /// Opens an association.
+    fn sw_connect(
+        endpoint: *mut Endpoint,
+        address: *const c_char,
+        timeout_ms: c_int,
+        association: *mut *mut Association,
+    ) -> c_int {
+        status(hand_out(endpoint, association, |state| {
+            let remote = stacks::address(pointers::text(address)?)?;
+            if timeout_ms == 0 {
+                return Ok(state.inner.open(remote));
+            }
+            state.inner.set_timeout(time(timeout_ms));
+            Ok(state.inner.connect(remote)?)
+        }))
+    }
+
+    /// Accepts the next association that arrives.
+    fn sw_accept(
+        endpoint: *mut Endpoint,
+        timeout_ms: c_int,
+        association: *mut *mut Association,
+    ) -> c_int {
+        status(hand_out(endpoint, association, |state| {
+            state.inner.local().ok_or(Failure::Invalid)?;
+            state.inner.set_timeout(time(timeout_ms));
+            Ok(state.inner.accept()?)
+        }))
+    }
+
+    /// Runs the stack until something happened.
+    fn sw_wait(endpoint: *mut Endpoint, timeout_ms: c_int) -> c_int {
+        status(on_endpoint(endpoint, |state| Ok(state.inner.wait(time(timeout_ms))?.into())))
+    }
+
+    /// Returns the descriptor to wait for.
+    fn sw_poll_fd(endpoint: *mut Endpoint) -> c_int {
+        status(on_endpoint(endpoint, |state| {
+            state.polls = true;
+            // A descriptor is not negative.
+            Ok(state.inner.as_raw_fd() as usize)
+        }))
+    }
+
+    /// Runs the stack once, without waiting.
+    fn sw_turn(endpoint: *mut Endpoint) -> c_int {
+        sw_wait(endpoint, 0)
+    }
+
+    /// Returns the next association on which something happened.
+    fn sw_changed(endpoint: *mut Endpoint, what: *mut c_uint) -> *mut Association {
+        let changed = on_endpoint(endpoint, |state| {
+            let place = pointers::place(what)?;
+            *place = 0;
+            while let Some(name) = state.inner.take_changed() {
+                // Others have arrived, and were not accepted.
+                if let Some(handle) = state.associations.get(&name) {
+                    *place = peek(*handle, AssociationState::changes);
+                    return Ok(*handle);
+                }
+            }
+            Ok(ptr::null_mut())
+        });
+        changed.unwrap_or(ptr::null_mut())
+    }
+}

@@ -1,0 +1,132 @@
+//! Programs in C with each other, with an endpoint in Rust, and with `stackwright perf`.
+
+use std::env;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use stackwright_artp as artp;
+use stackwright_compose::Over;
+use stackwright_endpoint::{Config, Error, System, blocking::Endpoint};
+use stackwright_wire::BufferTree;
+
+use crate::{compiled, has, here, prefix, run};
+
+/// A program that ends with its owner; it says where it listens in its first line.
+struct Server(Child, String);
+
+impl Server {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it");
+        let mut line = String::new();
+        let mut said = BufReader::new(child.stdout.take().expect("a pipe"));
+        said.read_line(&mut line).expect("a line");
+        Server(child, line)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_program_talks_to_another() {
+    let (poll, echo) =
+        (compiled("examples/poll.c", "poll", &[]), compiled("examples/echo.c", "echo", &[]));
+    for scheme in ["artp", "xtp", "tailored", "tcp", "udp"] {
+        let server = Server::start(Command::new(&poll).arg(format!("{scheme}://127.0.0.1:0")));
+        let address = format!("127.0.0.1:{}", server.1.trim());
+        let said = run(Command::new(&echo).args([
+            "ask",
+            &format!("{scheme}://"),
+            &address,
+            "hello",
+            "there",
+        ]));
+        assert_eq!(said, "hello\nthere\n", "{scheme}");
+    }
+}
+
+#[test]
+fn a_program_talks_to_an_endpoint_in_rust() {
+    let stack = |system: &System| {
+        let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
+        Over::new(artp::layer::<BufferTree>(config, system.seed()), system.udp())
+    };
+    let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    let endpoint = Endpoint::bind(here, Config::default(), stack).expect("an endpoint");
+    let address = endpoint.local().expect("it listens").to_string();
+    let client = thread::spawn(move || {
+        let echo = compiled("examples/echo.c", "echo-rust", &[]);
+        run(Command::new(echo).args(["ask", "artp://", &address, "one", "two"]))
+    });
+    let guest = endpoint.accept().expect("a guest");
+    let end = loop {
+        match guest.receive() {
+            Ok((octets, _)) => guest.send(&octets).expect("it is open"),
+            Err(end) => break end,
+        }
+    };
+    assert!(matches!(end, Error::Ended(_)) && end.is_finished(), "{end}");
+    drop(guest);
+    assert_eq!(client.join().expect("it says"), "one\ntwo\n");
+}
+
+#[test]
+fn a_program_talks_to_perf() {
+    let program = env::var_os("STACKWRIGHT").map_or_else(
+        || env::current_exe().expect("a file").with_file_name("../stackwright"),
+        Into::into,
+    );
+    if !program.exists() {
+        assert!(env::var_os("CI").is_none(), "there is no {}", program.display());
+        return;
+    }
+    let perf = compiled("tests/perf.c", "perf", &[]);
+    for scheme in ["artp", "xtp", "tailored", "tcp", "udp"] {
+        let url = format!("{scheme}://127.0.0.1:0");
+        let server = Server::start(Command::new(&program).args(["perf", "serve", "--json", &url]));
+        let address = server.1.split("://").nth(1).and_then(|rest| rest.split('"').next());
+        let address = address.expect("where it is");
+        run(Command::new(&perf).args([&format!("{scheme}://"), address, "1000"]));
+    }
+}
+
+/// As a program outside of the tree is built: by pkg-config, and with the static library.
+#[test]
+fn pkg_config_tells_how_to_build() {
+    if !has("pkg-config") {
+        return;
+    }
+    let lib = prefix().join("lib");
+    let flags = |what: &[&str]| {
+        let said = run(Command::new("pkg-config")
+            .env("PKG_CONFIG_PATH", lib.join("pkgconfig"))
+            .args(what)
+            .arg("stackwright"));
+        said.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let program = prefix().join("outside");
+    let mut cc = Command::new("cc");
+    run(cc
+        .arg(here("examples/echo.c"))
+        .args(flags(&["--cflags", "--libs"]))
+        .arg("-o")
+        .arg(&program));
+    assert!(
+        !run(Command::new("ldd").arg(&program).env("LD_LIBRARY_PATH", &lib)).contains("not found")
+    );
+    let mut cc = Command::new("cc");
+    run(cc
+        .arg(here("examples/echo.c"))
+        .args(flags(&["--cflags"]))
+        .arg(lib.join("libstackwright.a"))
+        .args(flags(&["--libs-only-l", "--static"]).iter().filter(|flag| *flag != "-lstackwright"))
+        .arg("-o")
+        .arg(&program));
+    let usage = Command::new(&program).output().expect("it runs");
+    assert_eq!(usage.status.code(), Some(2));
+}
