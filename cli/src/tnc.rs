@@ -3,13 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use stackwright::axudp::{self, Axudp};
+use stackwright::axudp::{self, Axudp, AxudpPeer};
 use stackwright::compose::Over;
 use stackwright::contract::ask::{Ask, Question};
 use stackwright::contract::services::Frames;
 use stackwright::contract::{
-    Context, Facts, IndicationOf, IndicationTo, Instant, Outlet, Protocol, RequestOf, RequestTo,
-    rules,
+    CallSign, Context, Facts, IndicationOf, IndicationTo, Instant, Outlet, Protocol, RequestOf,
+    RequestTo, rules,
 };
 use stackwright::kiss::{self, Kiss};
 use stackwright::wire::Pool;
@@ -32,8 +32,9 @@ type AxudpTnc = Over<Axudp<Message>, Udp<Message>>;
 pub(crate) enum TncAddress {
     /// At a line.
     Line(LineAddress),
-    /// Another station takes its place, over UDP: `axudp://HOST:PORT?local=PORT`.
-    Axudp { host: String, port: u16, local: u16 },
+    /// Other stations take its place, over UDP: `axudp://HOST:PORT?local=PORT`, and those of which
+    /// it is known where they are.
+    Axudp { host: String, port: u16, local: u16, table: Vec<(CallSign, String, u16)> },
 }
 
 impl TncAddress {
@@ -62,17 +63,26 @@ impl TncAddress {
                 let line = line.open(driver, lane, pool.clone())?;
                 TncFrames::Kiss(Box::new(Over::new(Kiss::sharing(config, pool), line)))
             }
-            TncAddress::Axudp { host, port, local } => {
-                // A host with several addresses is one peer.
-                let peers: Vec<_> = resolve(&host, port)?.into_iter().take(1).collect();
-                let is_v6 = peers.iter().any(SocketAddr::is_ipv6);
+            TncAddress::Axudp { host, port, local, table } => {
+                // A host with several addresses is one peer; all leave from one port.
+                let first = |host: &str, port, is_fit: &dyn Fn(&SocketAddr) -> bool| {
+                    let found = resolve(host, port)?.into_iter().find(is_fit);
+                    let why = std::io::ErrorKind::AddrNotAvailable.into();
+                    found.ok_or_else(|| Problem::Host { host: host.into(), why })
+                };
+                let default = first(&host, port, &|_| true)?;
+                let is_v6 = default.is_ipv6();
+                let mut peers = vec![default.into()];
+                for (call, host, port) in table {
+                    let remote = first(&host, port, &|address| address.is_ipv6() == is_v6)?;
+                    peers.push(AxudpPeer { call: Some(call), ..remote.into() });
+                }
                 let any: IpAddr =
                     if is_v6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
-                let config = axudp::Config {
-                    local: Some(SocketAddr::new(any, local).into()),
-                    peers: peers.into_iter().map(Into::into).collect(),
-                };
                 let udp = Udp::new(driver.registry(), lane, pool);
+                let udp = if peers.len() > 1 { udp.sharing_port() } else { udp };
+                let config =
+                    axudp::Config { local: Some(SocketAddr::new(any, local).into()), peers };
                 TncFrames::Axudp(Box::new(Over::new(Axudp::new(config), udp)))
             }
         })
@@ -100,7 +110,7 @@ fn axudp(rest: &str) -> Result<TncAddress, &'static str> {
     }
     match port.unwrap_or(axudp::PORT) {
         0 => Err("port 0 is no port of a station"),
-        port => Ok(TncAddress::Axudp { host, port, local }),
+        port => Ok(TncAddress::Axudp { host, port, local, table: Vec::new() }),
     }
 }
 
@@ -227,7 +237,10 @@ mod tests {
 
     #[test]
     fn a_tnc_is_at_a_line_or_over_udp() {
-        let axudp = |host: &str, port, local| TncAddress::Axudp { host: host.into(), port, local };
+        let axudp = |host: &str, port, local| {
+            let (host, table) = (host.into(), Vec::new());
+            TncAddress::Axudp { host, port, local, table }
+        };
         for (text, address) in [
             ("axudp://192.0.2.7:10094", axudp("192.0.2.7", 10094, 10093)),
             ("axudp://Relay.example", axudp("relay.example", 10093, 10093)),

@@ -176,7 +176,7 @@ fn places(top: &Table<'_>, file: &StationFile) -> Read<()> {
                     format!("the station itself has it, for programs that speak {what}")
                 })
             }
-            TncAddress::Axudp { host, port, local } => {
+            TncAddress::Axudp { host, port, local, .. } => {
                 let own = SocketAddr::from((Ipv4Addr::UNSPECIFIED, *local));
                 let why = "it leads back to this station: name the other one's port";
                 meets(own, host, *port).then(|| why.into())

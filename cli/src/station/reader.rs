@@ -60,16 +60,16 @@ impl<'a> Table<'a> {
         Some(Entry { name, value })
     }
 
-    /// Returns the tables in this one, by their keys, in the order of the file.
-    pub(super) fn tables(&self) -> Read<Vec<(String, Table<'a>)>> {
+    /// Returns what is in it, by its keys, in the order of the file.
+    pub(super) fn entries(&self) -> Read<Vec<(String, Entry<'a>)>> {
         let mut keys: Vec<_> = self.entries.keys().collect();
         keys.sort_by_key(|key| key.span().start);
-        let table = |key: &Spanned<std::borrow::Cow<'_, str>>| {
+        let entry = |key: &Spanned<std::borrow::Cow<'_, str>>| {
             let key = key.get_ref().to_string();
             let entry = self.get(&key).ok_or_else(|| self.mistake("it is gone"))?;
-            Ok((key, entry.table()?))
+            Ok((key, entry))
         };
-        keys.into_iter().map(table).collect()
+        keys.into_iter().map(entry).collect()
     }
 }
 

@@ -1,17 +1,20 @@
 //! The description of the protocol in a file.
 
 use alloc::format;
-use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use stackwright_contract::Participant;
 use stackwright_contract::described::{Described, Parameter, ParameterKind, ParameterTable, Unfit};
 use stackwright_wire::Message;
 
-use crate::{Axudp, Config};
+use crate::{Axudp, AxudpPeer, Config};
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::required("peers", ParameterKind::Text, "addresses with ports, between spaces"),
+    Parameter::required(
+        "peers",
+        ParameterKind::Text,
+        "addresses with ports, between spaces; behind CALL=, that of a station",
+    ),
     Parameter::new("local", ParameterKind::Text, "the own address and port"),
 ];
 
@@ -21,14 +24,22 @@ pub const fn described<M: Message>() -> Described<Axudp<M>> {
 }
 
 fn config(table: &dyn ParameterTable) -> Result<Config, Unfit> {
-    let local = addresses(table, "local")?.first().copied();
-    Ok(Config { local, peers: addresses(table, "peers")? })
+    let words = |key| table.text(key).unwrap_or_default().split_whitespace();
+    let local = words("local").next().map(|text| address("local", text)).transpose()?;
+    let peer = |text: &str| {
+        let Some((call, text)) = text.split_once('=') else {
+            return Ok(address("peers", text)?.into());
+        };
+        let call = call.parse().map_err(|_| {
+            let is = format!("has call signs before the =, and `{call}` stands there");
+            Unfit { key: "peers", is }
+        })?;
+        Ok(AxudpPeer { remote: address("peers", text)?, call: Some(call) })
+    };
+    Ok(Config { local, peers: words("peers").map(peer).collect::<Result<_, _>>()? })
 }
 
-fn addresses(table: &dyn ParameterTable, key: &'static str) -> Result<Vec<Participant>, Unfit> {
-    let read = |text: &str| {
-        let is = || format!("has addresses such as 192.0.2.1:10093, and `{text}` stands there");
-        text.parse::<SocketAddr>().map(Participant::from).map_err(|_| Unfit { key, is: is() })
-    };
-    table.text(key).unwrap_or_default().split_whitespace().map(read).collect()
+fn address(key: &'static str, text: &str) -> Result<Participant, Unfit> {
+    let is = || format!("has addresses such as 192.0.2.1:10093, and `{text}` stands there");
+    text.parse::<SocketAddr>().map(Participant::from).map_err(|_| Unfit { key, is: is() })
 }

@@ -1,5 +1,6 @@
 //! AXUDP: frames of AX.25 in datagrams, each with its frame check behind it. What is a channel to
-//! the layer above is a group of peers: each frame goes to all of them.
+//! the layer above is a group of peers. A [table](AxudpPeer::call) says which station is behind
+//! which; without one, each frame goes to all of them.
 //!
 //! ax25ipd, and all that speaks with it, does the same (RFC 1226 over UDP instead of IP).
 #![no_std]
@@ -8,8 +9,10 @@
 extern crate alloc;
 
 mod described;
+mod table;
 
 pub use described::described;
+pub use table::AxudpPeer;
 
 use alloc::vec::Vec;
 
@@ -50,7 +53,7 @@ pub struct Config {
     /// The own address and port; `None`: any.
     pub local: Option<Participant>,
     /// The peers.
-    pub peers: Vec<Participant>,
+    pub peers: Vec<AxudpPeer>,
 }
 
 /// The protocol: frames over datagrams.
@@ -122,7 +125,7 @@ impl<M: Message> Axudp<M> {
             }
             peer.state = State::Opening;
             let association = self.names.name(number);
-            let (remote, local) = (self.config.peers[number], self.config.local);
+            let (remote, local) = (self.config.peers[number].remote, self.config.local);
             out.request(DatagramsRequest::Open { association, remote, local, credit: AT_ONCE });
         }
     }
@@ -152,12 +155,19 @@ impl<M: Message> Axudp<M> {
         if port != ONLY || frame.len() > LONGEST {
             cx.dropped(NAME, "a frame for no port, or too long");
         } else {
+            let route = self.config.route(&frame);
+            if !(0..self.peers.len()).any(|number| self.config.takes(number, route)) {
+                cx.dropped(NAME, "a frame for a station that no peer is known to reach");
+            }
             let mut check = Crc16::new();
             frame.each(|octets| check.add(octets));
             frame.join(M::with_headroom(0, &check.value().to_le_bytes()));
             let cost = Credit { octets: frame.len(), messages: 1 };
-            for peer in &mut self.peers {
+            for (number, peer) in self.peers.iter_mut().enumerate() {
                 let State::Open { association, credit } = &mut peer.state else { continue };
+                if !self.config.takes(number, route) {
+                    continue;
+                }
                 if !credit.covers(cost) {
                     cx.dropped(NAME, "a frame for a peer without room"); // as on the air
                     continue;
@@ -244,7 +254,7 @@ impl<M: Message> Protocol for Axudp<M> {
                     Peer { state, delay: AGAIN_FIRST }
                 } else {
                     if self.is_up || delay == AGAIN_FIRST {
-                        let peer = self.config.peers[number];
+                        let peer = self.config.peers[number].remote;
                         cx.event(NAME, format_args!("down: {peer}: {why}"));
                     }
                     let state = State::Closed { again: cx.now() + delay, was_open: false };

@@ -2,13 +2,16 @@
 
 use std::collections::VecDeque;
 
-use stackwright_axudp::{Axudp, Config, PORT};
+use stackwright_axudp::{Axudp, AxudpPeer, Config, PORT};
+use stackwright_contract::ax25::{
+    Addresses, ControlField, DigipeaterPath, Head, Modulus, Role, Unnumbered,
+};
 use stackwright_contract::services::{
     Credit, DatagramsIndication, DatagramsRequest, Ended, FramesIndication, FramesRequest,
 };
 use stackwright_contract::{
-    Context, Duration, Handle, IndicationOf, Outlet, Participant, PathLimits, Protocol as _,
-    RequestOf,
+    CallSign, Context, Duration, Handle, IndicationOf, Outlet, Participant, PathLimits,
+    Protocol as _, RequestOf,
 };
 use stackwright_wire::{BufferTree, Message};
 
@@ -55,7 +58,10 @@ struct Scene {
 
 impl Scene {
     fn new(peers: u8) -> Self {
-        let peers = (1..=peers).map(peer).collect();
+        Self::with((1..=peers).map(|number| peer(number).into()).collect())
+    }
+
+    fn with(peers: Vec<AxudpPeer>) -> Self {
         let stack = Stack::new(Config { local: Some(peer(9)), peers });
         let mut scene = Scene { stack, cx: Context::new(1), words: Words::default() };
         assert!(scene.stack.wants_flush());
@@ -132,6 +138,50 @@ fn a_frame_goes_to_all_peers_with_its_check() {
     // Each peer has credit for ten; what is beyond is lost, as on the air.
     (0..20).for_each(|_| scene.send(FRAME, None));
     assert_eq!(scene.sent().len(), 2 * 9);
+}
+
+/// To the peer of the next digipeater, else of the destination; else by the default route. What is
+/// for nobody in particular goes to all.
+#[test]
+fn a_table_says_which_peer_a_frame_goes_to() {
+    let behind = |number, call: &str| AxudpPeer { call: call.parse().ok(), ..peer(number).into() };
+    let table = [behind(1, "N0AAA"), behind(2, "N0AAA-7"), behind(3, "RELAY-1"), peer(4).into()];
+    let sabm = ControlField::unnumbered(Unnumbered::Sabm, true);
+    let ui = ControlField::unnumbered(Unnumbered::Ui, false);
+    for (default, destination, via, control, expected) in [
+        (true, "N0AAA", "", sabm, &[1][..]),
+        (true, "N0AAA-3", "", sabm, &[1]),
+        (true, "N0AAA-7", "", sabm, &[2]),
+        (true, "N0AAA", "RELAY-1", sabm, &[3]),
+        (true, "RELAY", "", sabm, &[4]),
+        (true, "N0ZZZ", "", sabm, &[4]),
+        (true, "N0AAA", "", ui, &[1]),
+        (true, "BEACON", "", ui, &[1, 2, 3, 4]),
+        (false, "BEACON", "", ui, &[1, 2, 3]),
+        (false, "N0ZZZ", "", sabm, &[]),
+    ] {
+        let mut scene = Scene::with(table[..3 + usize::from(default)].to_vec());
+        let names = scene.opened();
+        let call = |text: &str| text.parse::<CallSign>().expect("a call sign");
+        let path: Vec<_> = via.split(',').filter(|via| !via.is_empty()).map(call).collect();
+        let path = DigipeaterPath::through(&path).expect("at most eight");
+        let (destination, source) = (call(destination), call("N0BBB"));
+        let addresses = Addresses { destination, source, role: Role::Command, path };
+        let head = Head::new(&addresses, control, Modulus::Eight, None);
+        scene.send(head.as_octets(), None);
+        let reached: Vec<_> = scene.sent().into_iter().map(|(name, _)| name).collect();
+        let all: Vec<_> = expected.iter().map(|number| names[number - 1]).collect();
+        assert_eq!(reached, all, "{destination} {via} {default}");
+    }
+    // One that has repeated the frame is not asked again.
+    let mut scene = Scene::with(table.to_vec());
+    let names = scene.opened();
+    let mut path = DigipeaterPath::through(&["RELAY-1".parse().unwrap()]).unwrap();
+    path.repeat();
+    let [destination, source] = ["N0AAA", "N0BBB"].map(|call| call.parse().unwrap());
+    let addresses = Addresses { destination, source, role: Role::Command, path };
+    scene.send(Head::new(&addresses, sabm, Modulus::Eight, None).as_octets(), None);
+    assert_eq!(scene.sent()[0].0, names[0]);
 }
 
 #[test]

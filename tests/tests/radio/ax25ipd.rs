@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use libtest_mimic::Trial;
 use stackwright::ax25::LinkVersion;
-use stackwright::axudp::{Axudp, Config};
+use stackwright::axudp::{Axudp, AxudpPeer, Config};
 use stackwright::compose::Over;
 use stackwright::contract::services::Ended;
 use stackwright::drivers::Driver;
@@ -17,7 +17,7 @@ use stackwright::wire::Pool;
 use stackwright_programs::processes::{Running, find};
 use stackwright_programs::scratch::Scratch;
 
-use crate::station::{M, Station, at_once, pool, tnc};
+use crate::station::{M, Station, Tnc, at_once, pool, tnc};
 use crate::trial;
 
 const OCTETS: usize = 8 << 10;
@@ -30,12 +30,13 @@ pub(crate) fn trials() -> Vec<Trial> {
             let name = format!("ax25ipd/between/{version:?}");
             trial(&name, "ax25ipd", move || between(version))
         })
+        .chain([trial("ax25ipd/two-peers", "ax25ipd", two_peers)])
         .collect()
 }
 
-/// Two free ports of UDP.
-fn ports() -> [SocketAddr; 2] {
-    let sockets = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").expect("a port"));
+/// Free ports of UDP.
+fn ports<const COUNT: usize>() -> [SocketAddr; COUNT] {
+    let sockets = [(); COUNT].map(|()| UdpSocket::bind("127.0.0.1:0").expect("a port"));
     sockets.map(|socket| socket.local_addr().expect("it is bound"))
 }
 
@@ -43,11 +44,14 @@ fn content(salt: usize) -> Vec<u8> {
     (0..OCTETS).map(|place| (place * 31 % 251 + salt) as u8).collect()
 }
 
-fn between(version: LinkVersion) {
-    let folder = Scratch::new();
-    let (pty, file) = (folder.join("tnc"), folder.join("ax25ipd.conf"));
-    let [ours, theirs] = ports();
-    // The one behind the line is N0BBB; N0AAA is reached over UDP.
+/// Starts ax25ipd, with a station of ours behind its line.
+fn behind_ipd(
+    call: &str,
+    version: LinkVersion,
+    folder: &Scratch,
+    [ours, theirs]: [SocketAddr; 2],
+) -> (Station<Tnc>, Running) {
+    let (pty, file) = (folder.join(call), folder.join(&format!("{call}.conf")));
     let config = format!(
         "socket udp {}\nmode tnc\ndevice {}\nspeed 9600\nloglevel 0\n\
          route N0AAA 127.0.0.1 udp {} b\n",
@@ -60,19 +64,36 @@ fn between(version: LinkVersion) {
         let line = Line::pty(&pty, driver.registry(), 0, pool()).expect("a terminal");
         tnc(line, RATE)
     };
-    let mut wired = Station::over("N0BBB", version, RATE, behind_the_line, at_once);
-    let over_udp = |driver: &Driver| {
-        let config = Config { local: Some(ours.into()), peers: vec![theirs.into()] };
-        let pool = Arc::new(Pool::new(1 << 16, 16));
-        Over::new(Axudp::<M>::new(config), Udp::new(driver.registry(), 0, pool))
-    };
-    let mut remote = Station::over("N0AAA", version, RATE, over_udp, at_once);
+    let mut wired = Station::over(call, version, RATE, behind_the_line, at_once);
     let program = find("ax25ipd").expect("the trial asked for it");
-    let mut ipd = Running::start(Command::new(program).args(["-f", "-c"]).arg(&file));
-    wired.listen("N0BBB");
+    let ipd = Running::start(Command::new(program).args(["-f", "-c"]).arg(&file));
+    wired.listen(call);
     for _ in 0..100 {
         wired.turn(); // it opens the terminal
     }
+    (wired, ipd)
+}
+
+fn over_udp(
+    version: LinkVersion,
+    local: SocketAddr,
+    peers: Vec<AxudpPeer>,
+) -> Station<Over<Axudp<M>, Udp<M>>> {
+    let make = move |driver: &Driver| {
+        let config = Config { local: Some(local.into()), peers };
+        let pool = Arc::new(Pool::new(1 << 16, 16));
+        let udp = Udp::new(driver.registry(), 0, pool).sharing_port();
+        Over::new(Axudp::<M>::new(config), udp)
+    };
+    Station::over("N0AAA", version, RATE, make, at_once)
+}
+
+/// N0AAA is reached over UDP, N0BBB is behind the line.
+fn between(version: LinkVersion) {
+    let folder = Scratch::new();
+    let [ours, theirs] = ports();
+    let (mut wired, mut ipd) = behind_ipd("N0BBB", version, &folder, [ours, theirs]);
+    let mut remote = over_udp(version, ours, vec![theirs.into()]);
     remote.open("N0BBB");
     let (there, back) = (content(1), content(2));
     let (mut sent, mut echoed) = (0, 0);
@@ -91,4 +112,32 @@ fn between(version: LinkVersion) {
     assert_eq!(remote.told.ended, Some(Ended::Finished));
     assert_eq!(wired.told.ended, Some(Ended::Finished));
     ipd.kill();
+}
+
+/// Two ax25ipd, each with a station behind it: by a table, a link goes to its own.
+fn two_peers() {
+    let folder = Scratch::new();
+    let [ours, one, other] = ports();
+    let calls = [("N0BBB", one), ("N0CCC", other)];
+    let mut all =
+        calls.map(|(call, theirs)| behind_ipd(call, LinkVersion::Auto, &folder, [ours, theirs]));
+    let table = calls.map(|(call, theirs)| AxudpPeer { call: call.parse().ok(), ..theirs.into() });
+    for (place, (call, _)) in calls.into_iter().enumerate() {
+        let mut remote = over_udp(LinkVersion::Auto, ours, table.to_vec());
+        remote.open(call);
+        let (content, mut sent) = (content(place), 0);
+        remote.until("it has everything", |remote| {
+            all.iter_mut().for_each(|(wired, _)| wired.turn());
+            sent += remote.send(&content[sent..]);
+            all[place].0.told.octets.len() >= OCTETS
+        });
+        assert!(all[place].0.told.octets == content, "the same octets");
+        remote.finish();
+        remote.until("it is released", |remote| {
+            all[place].0.turn();
+            remote.told.ended.is_some()
+        });
+        assert_eq!(remote.told.ended, Some(Ended::Finished));
+    }
+    all.iter_mut().for_each(|(_, ipd)| ipd.kill());
 }

@@ -129,6 +129,25 @@ encryption = "allowed-here"
 }
 
 #[test]
+fn stations_over_udp_have_a_table() {
+    let peers = "[tnc.vhf.peers]\nN0CCC = \"192.0.2.8\"\nN0AAA-1 = \"h:93\"\n[serve]";
+    let text = LEAST.replace("tcp://127.0.0.1:8001", "axudp://192.0.2.7").replace("[serve]", peers);
+    let file = read(&text).expect("a station");
+    let TncAddress::Axudp { table, .. } = &file.tncs[0].line else { panic!("{file:?}") };
+    let table: Vec<_> =
+        table.iter().map(|(call, host, port)| format!("{call} {host} {port}")).collect();
+    assert_eq!(table, ["N0CCC 192.0.2.8 10093", "N0AAA-1 h 93"]);
+    for (text, says) in [
+        (LEAST.replace("[serve]", peers), "only a line axudp"),
+        (text.replace("N0CCC", "CALLSIGN"), "one to six letters"),
+        (text.replace("\"h:93\"", "93"), "192.0.2.7:10093"),
+    ] {
+        let mistake = read(&text).expect_err(&text);
+        assert!(mistake.says.contains(says), "{}", mistake.says);
+    }
+}
+
+#[test]
 fn a_folder_is_served() {
     let file = read(&format!("{LEAST}ftp = {{ root = \"/\" }}")).expect("a station");
     assert!(!file.folder.expect("it serves one").writable);

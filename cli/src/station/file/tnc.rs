@@ -3,9 +3,12 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use stackwright::axudp;
 use stackwright::kiss::{self, ChannelAccess, PORTS_MOST};
 
 use super::Read;
+use crate::address::host_and_port;
+use crate::call::other_call;
 use crate::line::LineAddress;
 use crate::station::reader::{Entry, Table};
 use crate::station::tncs::TNCS_MOST;
@@ -36,7 +39,8 @@ pub(super) fn tncs(top: &Table<'_>) -> Read<Vec<TncEntry>> {
         return Err(entry.mistake(NAMED));
     }
     let mut tncs: Vec<TncEntry> = Vec::new();
-    for (name, table) in tables.tables()? {
+    for (name, entry) in tables.entries()? {
+        let table = entry.table()?;
         if tncs.len() >= TNCS_MOST {
             let says = "a station has at most two TNCs: write a file of its own for this one";
             return Err(table.mistake(says));
@@ -73,10 +77,21 @@ pub(super) fn number_of(entry: &Entry<'_>, tncs: &[TncEntry]) -> Read<u8> {
 }
 
 fn tnc(name: String, table: &Table<'_>) -> Read<TncEntry> {
-    table.only(&["line", "rate", "kiss"])?;
+    table.only(&["line", "rate", "kiss", "peers"])?;
     const LINE: &str = "a line to a TNC, such as \"tcp://127.0.0.1:8001\"";
     let entry = table.get("line").ok_or_else(|| table.mistake(format!("`line` is {LINE}")))?;
-    let line = entry.parsed(LINE, TncAddress::parse)?;
+    let mut line = entry.parsed(LINE, TncAddress::parse)?;
+    if let Some(entry) = table.get("peers") {
+        let TncAddress::Axudp { table: known, .. } = &mut line else {
+            return Err(entry.mistake("only a line axudp://… has peers"));
+        };
+        for (call, entry) in entry.table()?.entries()? {
+            let call = other_call(&call).map_err(|why| entry.mistake(why))?;
+            const PEER: &str = "the host of a station, with its port, such as \"192.0.2.7:10093\"";
+            let (host, port) = entry.parsed(PEER, host_and_port)?;
+            known.push((call, host, port.unwrap_or(axudp::PORT)));
+        }
+    }
     let mut config = kiss::Config::default();
     if let Some(entry) = table.get("rate") {
         let rate = entry.rate(50..10_000_001)?;

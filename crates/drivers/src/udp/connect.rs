@@ -24,10 +24,12 @@ impl<M: Message> Udp<M> {
         if let Some(group) = remote_address.filter(|remote| remote.ip().is_multicast()) {
             return self.open_group(name, group, credit, out);
         }
-        let opened = connect(self.network, remote, local).and_then(|(socket, remote)| {
-            let socket = self.start(socket, Peers::One(name)).map_err(|why| unbound(why, true))?;
-            Ok((socket, remote))
-        });
+        let opened =
+            connect(self.network, self.shared_port, remote, local).and_then(|(socket, remote)| {
+                let socket =
+                    self.start(socket, Peers::One(name)).map_err(|why| unbound(why, true))?;
+                Ok((socket, remote))
+            });
         match opened {
             Ok((socket, remote)) => {
                 let local = self.sockets.get(socket).expect("it was just started").local;
@@ -53,6 +55,7 @@ impl<M: Message> Udp<M> {
 /// yet: whether the port is open shows when the first datagram is refused.
 fn connect(
     network: Network,
+    shared_port: bool,
     remote: Participant,
     local: Option<Participant>,
 ) -> Result<(UdpSocket, SocketAddr), Ended> {
@@ -64,7 +67,8 @@ fn connect(
         None => SocketAddr::new(any, 0),
     };
     let any = local.port() == 0;
-    let socket = network.bind(local, false).map_err(|why| unbound(why, any))?;
+    let socket =
+        network.bind(local, shared_port && local.port() != 0).map_err(|why| unbound(why, any))?;
     socket.connect(network.destination(remote)).map_err(unconnected)?;
     // The unspecified address leads to this machine: the kernel tells the peer's actual address. At
     // port 0 there is no peer.

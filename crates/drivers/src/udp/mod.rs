@@ -264,7 +264,8 @@ impl<M: Message> Udp<M> {
     /// their datagrams.
     ///
     /// If the first listener at an address does not share it, no other may listen there; and a
-    /// listener that shares cannot join one that does not.
+    /// listener that shares cannot join one that does not. The same holds for associations that are
+    /// opened from one local port: each receives what its peer sends.
     #[must_use]
     pub fn sharing_port(self) -> Self {
         Udp { shared_port: true, ..self }

@@ -87,6 +87,30 @@ fn associations_spread_over_two_sockets_stay_on_theirs() {
     assert!(sides.iter().all(|side| side.dropped() == 0));
 }
 
+/// Associations that are opened from one local port: each receives what its peer sends.
+#[test]
+fn associations_leave_from_one_port() {
+    let peers = peers();
+    let free = stranger("127.0.0.1:0");
+    let at = free.local_addr().unwrap();
+    drop(free);
+    let mut side = Side::sharing();
+    for (index, peer) in (1..).zip(&peers) {
+        let (association, remote) = (name(index), peer.local_addr().unwrap().into());
+        side.ask(Ask::Open { association, remote, local: Some(at.into()), credit: AMPLE });
+    }
+    assert_eq!(arrived(&side), peers.len());
+    for (index, peer) in (1..).zip(&peers) {
+        side.send(name(index), b"whose");
+        let mut octets = [0; 8];
+        side.turn(1);
+        assert_eq!(peer.recv_from(&mut octets).unwrap(), (5, at));
+        peer.send_to(&index.to_be_bytes(), at).unwrap();
+        let word = side.until(|told| delivered(told, name(index)).pop());
+        assert_eq!(word, index.to_be_bytes());
+    }
+}
+
 #[test]
 fn a_listener_that_ceases_leaves_the_others_associations_alone() {
     let (mut sides, at) = sharers(2);
