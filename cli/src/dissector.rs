@@ -263,7 +263,7 @@ fn text(text: &str) -> String {
 }
 
 /// The names that protocols of Wireshark's own have.
-const TAKEN: &[&str] = &["ax25", "tcp", "udp", "xtp"];
+const TAKEN: &[&str] = &["ax25", "dsr", "tcp", "udp", "xtp"];
 
 /// A protocol's name in Wireshark's filters.
 fn own_filter(name: &str) -> String {
