@@ -372,7 +372,7 @@ impl<M> Transfer<M> {
     /// Returns the file, if what was stored of it can be kept as a part.
     pub(super) fn part(&self) -> Option<Handle> {
         match (self.file, self.purpose) {
-            (File::Open(file), Purpose::Create { from: 0 } | Purpose::Part | Purpose::Resume)
+            (File::Open(file), Purpose::Create { from: 0 } | Purpose::Resume)
             | (File::Opening(file), Purpose::Resume) => Some(file),
             _ => None,
         }
