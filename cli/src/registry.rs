@@ -139,6 +139,7 @@ const CLIENT: &[Parameter] = &[
         ParameterKind::Number,
         "give up after this much silence of the server, in seconds",
     ),
+    Parameter::new("terse", ParameterKind::Truth, "replies have no text that is not needed"),
     Parameter::new("sessions", ParameterKind::Number, "the most files transferred at once"),
     Parameter::new(
         "tls",
@@ -162,6 +163,11 @@ const SERVER: &[Parameter] = &[
         "merged",
         ParameterKind::Truth,
         "a `merged` below has control and data on one association: clients need not ask for data",
+    ),
+    Parameter::new(
+        "terse",
+        ParameterKind::Truth,
+        "replies have no text that is not needed, from the start: there is no greeting",
     ),
     Parameter::new("greeting", ParameterKind::Text, "the greeting for clients, one line"),
     Parameter::new(
@@ -314,6 +320,7 @@ fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     } else if table.truth("merged") == Some(true) {
         config.data = client::DataMode::Merged;
     }
+    config.terse |= table.truth("terse") == Some(true);
     if let Some(sessions) = sessions {
         config.sessions_most = sessions as usize;
     }
@@ -366,6 +373,7 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
         config.greeting = greeting.into();
     }
     config.merged = table.truth("merged") == Some(true);
+    config.terse = table.truth("terse") == Some(true);
     config.security = security.unwrap_or_default();
     config.passive_ports = setting.wishes.passive_ports.clone();
     config.public_address = setting.wishes.public_address;

@@ -45,6 +45,8 @@ const FRESH: Duration = Duration::from_secs(10);
 pub(super) enum Before {
     /// The command of a step of the login; the greeting has none.
     Login(Step),
+    /// SUPP; whatever the reply, it has text or not.
+    Terse,
     /// REST, of the transfer that follows.
     Restart,
     /// EPSV, for the next transfer.
@@ -113,6 +115,8 @@ impl<M: Message> Client<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         (state.pipelines, state.features) = (true, Features::OURS);
         state.before.push_back(Before::Login(Step::Greeting));
+        self.suppress_text(cx, session);
+        let Some(state) = self.sessions.get_mut(session) else { return };
         let user = format!("USER {}", self.config.user);
         let password = format!("PASS {}", self.config.password);
         let commands = [(Step::User, &*user), (Step::Pass, &*password), (Step::Type, "TYPE I")];
@@ -121,6 +125,14 @@ impl<M: Message> Client<M> {
             super::send::queue(cx, state, command);
         }
         self.start_job(cx, session, out);
+    }
+
+    /// Asks for replies without text, where that is configured: before the command that follows.
+    pub(super) fn suppress_text(&mut self, cx: &Context, session: Handle) {
+        if let Some(state) = self.sessions.get_mut(session).filter(|_| self.config.terse) {
+            state.before.push_back(Before::Terse);
+            super::send::queue(cx, state, "SUPP");
+        }
     }
 
     /// Handles the reply to a step of a login that left as a whole.
@@ -246,6 +258,7 @@ impl<M: Message> Client<M> {
         }
         match state.before.pop_front() {
             Some(Before::Login(step)) => self.login_replied(cx, session, step, reply, out),
+            Some(Before::Terse) => {}
             Some(Before::Restart) if reply.kind() == ReplyKind::Intermediate => {}
             // The transfer begins elsewhere in the file.
             Some(Before::Restart) => {
@@ -293,7 +306,7 @@ impl<M: Message> Client<M> {
                         read.modified_asked = false;
                     }
                 }
-                Before::Login(_) | Before::Restart | Before::Port => {}
+                Before::Login(_) | Before::Terse | Before::Restart | Before::Port => {}
             }
         }
     }

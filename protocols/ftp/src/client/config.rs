@@ -33,6 +33,8 @@ pub struct Config {
     /// Whether an abort is sent as expedited octets (RFC 959 §4.1.3), which the streams below must
     /// promise. Never on a secure association.
     pub expedite: bool,
+    /// Whether the server is asked to leave out the text of its replies (SUPP, CCSDS 717.0).
+    pub terse: bool,
     /// Whether QUIT is sent before a control association ends. It changes nothing, and on a slow
     /// link its round trip takes seconds.
     pub quits: bool,
@@ -79,6 +81,7 @@ impl Config {
             tls_server: 0,
             epoch: None,
             expedite: true,
+            terse: false,
             quits: true,
         }
     }

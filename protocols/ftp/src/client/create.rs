@@ -35,8 +35,10 @@ impl<M: Message> Client<M> {
 
     /// Sends as much as there is credit for, and the end after the last octet.
     pub(super) fn send_file(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let is_merged = self.is_merged();
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let (Some(file), Step::Moving) = (state.job, state.step) else { return };
+        let moves = state.step == Step::Moving || state.step == Step::Begin && is_merged;
+        let Some(file) = state.job.filter(|_| moves) else { return };
         let Data::Open { association, credit, is_ready: true } = &mut state.data else { return };
         let Some(Job { what: What::Create(Create { unsent, closing, finished, .. }), .. }) =
             self.jobs.get_mut(file)

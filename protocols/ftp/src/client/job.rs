@@ -100,11 +100,13 @@ impl<M: Message> Client<M> {
     }
 
     pub(super) fn begin(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let is_merged = self.is_merged();
         let Some((_, job)) = self.job_of(session) else { return };
         let verb = match &job.what {
             What::Read(_) => "RETR",
             What::Create(create) if create.purpose == Purpose::Append => "APPE",
             What::Create(_) => "STOR",
+            What::List(_) if is_merged => "MLSD",
             // The session is in the folder: an argument would be options or a pattern to some.
             What::List(list) => {
                 let verb = if list.facts { "MLSD" } else { "LIST" };
@@ -115,6 +117,15 @@ impl<M: Message> Client<M> {
         let path = job.path.clone();
         self.say_with_path(cx, session, Step::Begin, verb, &path, out);
         self.ask_next_port(cx, session, out);
+        // The octets leave behind the command; a refusal ends them.
+        if let Some((file, Job { opened, what: What::Create(Create { there: size, .. }), .. })) =
+            self.job_of(session)
+            && is_merged
+            && !mem::replace(opened, true)
+        {
+            let (size, modified, version) = (*size, None, None);
+            out.indicate(FilesIndication::Opened { file, size, modified, version });
+        }
     }
 
     /// Notes that the server has agreed to the transfer, and perhaps said how many octets it will

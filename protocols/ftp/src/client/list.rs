@@ -30,6 +30,7 @@ impl<M: Message> Client<M> {
         let path = self.path_of(session);
         match path.trim_end_matches('/') {
             "" if path.is_empty() => self.arrange(cx, session, out),
+            _ if self.is_merged() => self.arrange(cx, session, out),
             "" => self.go_to(cx, session, Step::Enter, "/", out),
             folder => self.go_to(cx, session, Step::Enter, folder, out),
         }
@@ -71,9 +72,14 @@ impl<M: Message> Client<M> {
         reply: &Reply,
         out: Out<'_, M>,
     ) {
+        let is_merged = self.is_merged();
         let Some((_, Job { what: What::List(list), .. })) = self.job_of(session) else {
             return self.session_job_failed(cx, session, super::receive::failure(reply), out);
         };
+        if is_merged {
+            self.drop_data(cx, session, out);
+            return self.not_entered(cx, session, super::receive::failure(reply), out);
+        }
         let is_empty =
             matches!(reply.code, 450 | 550) && reply.text.to_ascii_lowercase().contains("no files");
         if is_empty {
@@ -90,7 +96,7 @@ impl<M: Message> Client<M> {
         }
     }
 
-    /// Handles the refusal of CWD: what cannot be entered may be a file.
+    /// Handles the refusal of CWD, or of MLSD with a path: what cannot be entered may be a file.
     pub(super) fn not_entered(
         &mut self,
         cx: &Context,

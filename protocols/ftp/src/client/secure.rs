@@ -180,6 +180,7 @@ impl<M: Message> Client<M> {
     }
 
     fn ask_features(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        self.suppress_text(cx, session);
         let (kind, features) = ((Step::Type, "TYPE I"), (Step::Features, "FEAT"));
         self.say_both(cx, session, kind, features, out);
     }

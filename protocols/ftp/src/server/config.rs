@@ -38,6 +38,9 @@ pub struct Config {
     /// clients open them at the port below that of the control association (RFC 959 §3.2), without
     /// a word. PASV, EPSV, PORT and EPRT are there all the same. They cannot be protected.
     pub merged: bool,
+    /// Whether sessions begin as behind SUPP (CCSDS 717.0): their replies have no text that the
+    /// client did not ask for, and there is no greeting.
+    pub terse: bool,
     /// Whether associations can be protected (RFC 4217).
     pub security: SecurityLevel,
     /// Whether a protected data association has to resume the session of its control association.
@@ -62,6 +65,7 @@ impl Config {
             passive_ports: None,
             public_address: None,
             merged: false,
+            terse: false,
             security: SecurityLevel::Off,
             session_reuse: SessionReuse::Prefer,
             epoch: None,

@@ -23,7 +23,7 @@ impl<M: Message> Server<M> {
         self.reply(cx, session, 234, "TLS begins.");
         let login_until = cx.now() + self.config.login_wait;
         let Some(state) = self.sessions.get_mut(session) else { return };
-        state.begin_anew(login_until);
+        state.begin_anew(login_until, self.config.terse);
         state.control.forget_waiting();
         state.work = Work::Securing;
         state.control.secures = true;

@@ -450,7 +450,7 @@ impl<M> Session<M> {
             epsv_only: false,
             facts: Facts::default(),
             autorestart: false,
-            terse: false,
+            terse: config.terse,
             protection: Protected::default(),
             data: Data::Absent,
             work: Work::Idle,
@@ -461,14 +461,14 @@ impl<M> Session<M> {
     }
 
     /// Forgets everything that commands have set (REIN). How often the password was wrong is not
-    /// forgotten.
-    pub(super) fn begin_anew(&mut self, login_until: Instant) {
+    /// forgotten. `terse`: how sessions begin.
+    pub(super) fn begin_anew(&mut self, login_until: Instant, terse: bool) {
         self.log_out(Login::Stranger, login_until);
         self.folder = "/".into();
         (self.restart, self.range, self.rename_from) = (0, None, None);
         (self.epsv_only, self.facts) = (false, Facts::default());
         (self.form, self.level) = (Form::INITIAL, DEFLATE_LEVEL);
-        (self.autorestart, self.terse) = (false, false);
+        (self.autorestart, self.terse) = (false, terse);
         // The association stays what it is; what it was used for does not.
         let Protected { control, from_start, resumes, .. } = self.protection;
         let data = from_start;

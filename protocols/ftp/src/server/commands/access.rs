@@ -30,7 +30,7 @@ impl<M: Message> Server<M> {
                 self.forget_data(cx, session, out);
                 let login_until = cx.now() + self.config.login_wait;
                 if let Some(state) = self.sessions.get_mut(session) {
-                    state.begin_anew(login_until);
+                    state.begin_anew(login_until, self.config.terse);
                 }
                 self.reply(cx, session, 220, "The session begins anew.");
             }

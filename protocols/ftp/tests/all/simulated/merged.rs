@@ -5,10 +5,12 @@ use std::num::NonZeroU64;
 
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::services::{Credit, Failure};
-use stackwright_contract::{Duration, Participant};
+use stackwright_contract::{Duration, Instant, Participant};
 use stackwright_copy::{Copy, CopySide, Indication as Told, Request as Ask};
 use stackwright_ftp::client::{self, DataMode};
-use stackwright_ftp::server::{self, Indication as ServerTold, Request as ServerAsk};
+use stackwright_ftp::server::{
+    self, Anonymous, Indication as ServerTold, Request as ServerAsk, Rights,
+};
 use stackwright_ftp::{Client, Server};
 use stackwright_merged::Merged;
 use stackwright_simulator::{
@@ -150,6 +152,75 @@ fn a_session_goes_on_whatever_became_of_a_file() {
     let arrived = |told: &&ServerTold| matches!(told, ServerTold::Arrived { .. });
     assert_eq!(scene.world.application(scene.server).0.iter().filter(arrived).count(), 1);
     scene.settle();
+}
+
+#[test]
+fn what_is_stored_leaves_with_its_command() {
+    let mut scene = Scene::new(server_config(), client_config());
+    let file = content(3000, 1);
+    scene.near.borrow_mut().put("file", file.clone());
+    let (told, trips) = scene.copy(CopySide::Right, "file");
+    assert!(matches!(told, Told::Copied { .. }), "{told:?}");
+    assert!(scene.far.borrow().octets("file") == Some(file));
+    assert!(trips <= 3.0, "{trips} round trips");
+    scene.settle();
+}
+
+/// The same for what may not be stored: it is refused, and what has left behind the command is of
+/// no consequence.
+#[test]
+fn what_may_not_be_stored_is_refused() {
+    let server = server::Config::new(Box::new(Anonymous(Rights { write: false })));
+    let mut scene = Scene::new(server, client_config());
+    scene.near.borrow_mut().put("file", content(3000, 1));
+    scene.far.borrow_mut().put("other", content(3000, 2));
+    let (told, _) = scene.copy(CopySide::Right, "file");
+    assert!(matches!(told, Told::Failed { .. }), "{told:?}");
+    let (told, _) = scene.copy(CopySide::Left, "other");
+    assert!(matches!(told, Told::Copied { .. }), "{told:?}");
+    assert!(scene.far.borrow().octets("file").is_none());
+    scene.settle();
+}
+
+#[test]
+fn a_folder_is_listed_in_one_round_trip_and_so_is_a_file() {
+    for (path, entries) in [("/", 1), ("/file", 1), ("/absent", 0)] {
+        let mut scene = Scene::new(server_config(), client_config());
+        scene.far.borrow_mut().put("file", content(100, 1));
+        let (side, path) = (CopySide::Left, path.to_owned());
+        scene.world.ask(scene.client, Ask::List { job: job(0), side, path: path.clone() });
+        let client = scene.client;
+        let ended = |world: &World<M>| !last_words(&world.application(client).0).is_empty();
+        assert!(scene.world.run_until(ended, AGES), "{path} ends");
+        let took = scene.world.now().since(Instant::START);
+        // The association below opens in one.
+        assert!(path != "/" || took < 5 * DELAY, "{path}: {took:?}");
+        let heard = &scene.world.application(client).0;
+        let listed = |told: &Told| match told {
+            Told::Entries { entries, .. } => entries.len(),
+            _ => 0,
+        };
+        assert_eq!(heard.iter().map(listed).sum::<usize>(), entries, "{path}: {heard:?}");
+        scene.settle();
+    }
+}
+
+/// Replies without text, whoever begins with that.
+#[test]
+fn text_that_nobody_reads_costs_no_air() {
+    let octets = |server: bool, client: bool| {
+        let server = server::Config { terse: server, ..server_config() };
+        let mut scene = Scene::new(server, client::Config { terse: client, ..client_config() });
+        scene.far.borrow_mut().put("file", content(1000, 1));
+        let (told, _) = scene.copy(CopySide::Left, "file");
+        assert!(matches!(told, Told::Copied { .. }), "{told:?}");
+        scene.settle();
+        let lines = scene.world.trace();
+        lines.lines().iter().filter_map(length).sum::<u64>()
+    };
+    let [full, asked, begun] = [(false, false), (false, true), (true, false)]
+        .map(|(server, client)| octets(server, client));
+    assert!(begun + 20 < asked && asked + 70 < full, "{full}, {asked}, {begun} octets");
 }
 
 #[test]
