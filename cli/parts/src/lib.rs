@@ -14,6 +14,7 @@ use stackwright::contract::services::Datagrams;
 use stackwright::copy::Copy;
 use stackwright::framed::Framed;
 use stackwright::ip::{Ip, Point};
+use stackwright::merged::Merged;
 use stackwright::ordered::Ordered;
 use stackwright::proxy::Proxy;
 use stackwright::resolve::Resolve;
@@ -86,6 +87,7 @@ parts! {
     Framed<Message>,
     Ordered<Message>,
     Ip<Message>,
+    Merged<Message>,
     Resolve<Message>,
     xstp::XstpLayer<Message>,
     Point<Message>,

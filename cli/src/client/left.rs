@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::time::{Duration, Instant};
 
 use stackwright::ax25::air_time;
-use stackwright::xstp;
+use stackwright::{merged, xstp};
 
 use crate::air::AirLink;
 
@@ -43,7 +43,8 @@ impl AirTime {
         let rate = NonZero::new(link.rate).unwrap_or(NonZero::<u32>::MIN);
         let config = xstp::Config::radio(rate.into(), PACKET);
         let burst = u64::from(config.window);
-        let ahead = stores.then_some(config.send.octets as u64);
+        // The queue of the stream is half full on average.
+        let ahead = stores.then_some((config.send.octets + merged::STREAM_QUEUE / 2) as u64);
         AirTime { rate: rate.get(), burst, ahead }
     }
 
@@ -99,6 +100,10 @@ impl TimeLeft {
         };
         // Behind the last burst its end is confirmed.
         let left = self.air.takes(self.size.saturating_sub(self.there + arrived)) + self.air.turn();
+        // Before anything has arrived, nothing was seen.
+        if arrived == 0 {
+            return left;
+        }
         let seen = |time: Duration| (time + SEEN).as_secs_f64();
         let took = now.duration_since(self.since);
         left.mul_f64(seen(took) / seen(self.air.takes(arrived)))
@@ -132,7 +137,7 @@ mod tests {
             for burst in 1.. {
                 let arrived = burst * 19 * PAYLOAD;
                 // Stored: with what waits here.
-                let moved = if stores { arrived + 8_968 } else { arrived };
+                let moved = if stores { arrived + 13_064 } else { arrived };
                 if moved >= size {
                     break;
                 }

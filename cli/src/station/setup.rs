@@ -3,7 +3,7 @@
 //! ```text
 //!   agw   served            programs; other stations
 //!    |    ftp               and the disk, where a folder is served
-//!    |    xstp, ip, resolve
+//!    |    merged, xstp, ip, resolve
 //!   ax25                    links and unnumbered frames
 //!   hub                     programs that speak KISS
 //!   tncs
@@ -25,6 +25,7 @@ use stackwright::ftp::server::{self, Anonymous, Rights};
 use stackwright::ftp::{self, Server};
 use stackwright::ip::{self, Ip};
 use stackwright::kiss::{self, ChannelAccess, Hub, HubConfig};
+use stackwright::merged::{self, Merged};
 use stackwright::resolve::{self, Resolve};
 use stackwright::wire::Pool;
 use stackwright::xstp;
@@ -136,6 +137,7 @@ fn serving(
         data_wait: PATIENCE,
         idle: 6 * PATIENCE,
         epoch: stacks::epoch(),
+        merged: true,
         ..server::Config::new(Box::new(Anonymous(rights)))
     };
     let hardware = |(host, call): &(_, _)| (IpAddr::V4(*host), resolve::hardware(*call));
@@ -146,14 +148,17 @@ fn serving(
     let rate = file.tncs.iter().map(|tnc| tnc.kiss.rate).min().expect("a station has a TNC");
     let streams = xstp::Config::radio(rate.into(), packet);
     let host = ip::Config { seed: fastrand::u64(..), ..ip::Config::host(own.address, own.length) };
+    let streams_of_one = merged::Config { associations_most: SESSIONS_MOST, ..Default::default() };
     let local = (own.address, ftp::PORT).into();
     Ok(graph
         .protocol(SERVED, Served::new(local))
         .over("ftp")
         .top(SERVED)
         .node("ftp", Server::<Message>::new(files).boxed())
-        .over("xstp")
+        .over("merged")
         .over("disk")
+        .node("merged", Merged::<Message>::new(streams_of_one).boxed())
+        .over("xstp")
         .node("xstp", xstp::layer::<Message>(streams, fastrand::u64(..)).boxed())
         .over("ip")
         .node("ip", Ip::<Message>::new(host).boxed())

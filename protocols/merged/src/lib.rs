@@ -27,6 +27,7 @@ mod turns;
 pub use config::Config;
 pub use described::described;
 pub use header::{CHUNK_MOST, ChunkHeader, ChunkKind, ChunkNumber, OpenChunk};
+pub use send::STREAM_QUEUE;
 pub use state::CREDIT_FIRST;
 
 use alloc::vec::Vec;

@@ -13,8 +13,9 @@ use crate::state::{
 };
 use crate::{Merged, NAME, Out};
 
-/// Credit of a stream downward, in octets: what it may have waiting here.
-pub(crate) const CREDIT_DOWN: usize = 64 << 10;
+/// Credit of a stream downward, in octets: what it may have waiting here. The association below
+/// has a queue of its own, and an application sees how much has left by what is taken.
+pub const STREAM_QUEUE: usize = 8 << 10;
 /// Credit of an association below: what arrives is taken at once.
 pub(crate) const CREDIT_BELOW: Credit = Credit::of_octets(1 << 20);
 /// The ports for which nobody asks (RFC 6335 §6).
@@ -276,7 +277,7 @@ fn opened<M: Message>(carrier: &Carrier<M>, number: u16) -> Option<StreamsIndica
         association: stream.name()?,
         local: with_port(carrier.local, stream.port),
         remote: with_port(carrier.remote, stream.peer_port),
-        credit: Credit::of_octets(CREDIT_DOWN),
+        credit: Credit::of_octets(STREAM_QUEUE),
         path: stackwright_contract::PathLimits::UNBOUNDED,
     })
 }

@@ -11,7 +11,7 @@ use stackwright_transport::words::{Nanoseconds, Occasion, SECOND, View};
 const DOUBLED_MOST: u32 = 30;
 
 /// How many questions at the ends of bursts are on their way at a time, at most.
-const AT_ONCE: u64 = 4;
+const AT_ONCE: u32 = 4;
 
 /// Asks every `most` packets, and at an interval, but not more often than twice a round trip, as
 /// long as something is in flight or waits (SSCOP's POLL, MaxPD and Timer_POLL). A peer that
@@ -138,7 +138,7 @@ impl Inquiry for Polls {
         let most = u64::from(self.most).min(share);
         let ends = self.at_ends
             && matches!(occasion, Occasion::Unit { last: true, .. })
-            && view.now.nanoseconds_since(self.asked_at) >= round_trip(view) / AT_ONCE;
+            && self.latest.wrapping_sub(self.answered) < AT_ONCE;
         occasion == Occasion::Signal || ends || u64::from(self.since) >= most || self.at <= view.now
     }
 
