@@ -83,7 +83,7 @@ pub(crate) fn run(heard: &Heard) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Listens at a TNC. Each station is told of when it is heard for the first time.
+/// Listens at a TNC. A station that is heard for the first time is printed at once.
 fn listened(line: &str, time: Option<Duration>) -> Result<Vec<Entry>, Problem> {
     let mut driver = Driver::new(fastrand::u64(..))?;
     driver.context().listen(Box::new(States { line: line.into() }));

@@ -172,7 +172,7 @@ impl<M: Message> Compress<M> {
         }
     }
 
-    /// Delivers a frame that has grown by so many octets.
+    /// Delivers a frame that has grown by `grown` octets.
     fn deliver(&mut self, port: u8, batch: Batch<M>, grown: usize, out: Out<'_, M>) {
         let cost = batch.cost();
         self.above.octets = self.above.octets.saturating_sub(cost.octets);

@@ -37,8 +37,8 @@ trait Packets {
     fn run(&mut self, is_hit: bool) -> Result<f64, Problem>;
 }
 
-/// A layer: its name, what makes it with so many associations, and what measures maps with keys of
-/// its length.
+/// A layer: its name, what makes it with a number of associations, and what measures maps with
+/// keys of its length.
 struct Layer {
     name: &'static str,
     label: &'static str,

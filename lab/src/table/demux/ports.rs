@@ -54,7 +54,7 @@ impl Connections {
         Ok(pair)
     }
 
-    /// Lets both talk until `done` has counted so many.
+    /// Lets both talk until `done` has counted that many.
     fn settle(
         &mut self,
         many: usize,
