@@ -11,7 +11,7 @@ impl Guarantees {
     pub const ABSENT: Self = Guarantees(0);
     /// What is sent arrives, or the end of the association says that it did not.
     pub const RELIABLE: Self = Guarantees(1);
-    /// In the order in which it was sent.
+    /// In the order in which it was sent; in a group, of each sender.
     pub const ORDERED: Self = Guarantees(1 << 1);
     /// At most once.
     pub const ONCE: Self = Guarantees(1 << 2);
@@ -29,11 +29,24 @@ impl Guarantees {
     /// it was sent.
     pub const PHASES: Self = Guarantees(1 << 8);
 
+    /// Members are told, in one order, who they are.
+    pub const VIEWS: Self = Guarantees(1 << 9);
+    /// Whoever goes from one view to the next has delivered the same messages in between.
+    pub const SYNCHRONY: Self = Guarantees(1 << 10);
+    /// No message comes before what its sender had delivered when it sent it.
+    pub const CAUSAL: Self = Guarantees(1 << 11);
+    /// All members deliver in one order.
+    pub const TOTAL: Self = Guarantees(1 << 12);
+    /// What one member delivers, a quorum has.
+    pub const SAFE: Self = Guarantees(1 << 13);
+    /// A member that joins has the state of the others before it delivers.
+    pub const STATE: Self = Guarantees(1 << 14);
+
     /// Every promise.
     pub const ALL: Self = Guarantees((1 << Self::WORDS.len()) - 1);
 
     /// Each promise with the words that a refusal uses.
-    pub(crate) const WORDS: [(Self, &'static str); 9] = [
+    pub(crate) const WORDS: [(Self, &'static str); 15] = [
         (Self::RELIABLE, "reliable delivery"),
         (Self::ORDERED, "delivery in order"),
         (Self::ONCE, "delivery at most once"),
@@ -43,6 +56,12 @@ impl Guarantees {
         (Self::WHOLE_FILES, "files that appear whole or not at all"),
         (Self::SENT, "word of when a frame was transmitted"),
         (Self::PHASES, "rules that change with the phase"),
+        (Self::VIEWS, "word of who the members are"),
+        (Self::SYNCHRONY, "the same messages at all who go from view to view"),
+        (Self::CAUSAL, "delivery in the order of causes"),
+        (Self::TOTAL, "delivery in one order at all members"),
+        (Self::SAFE, "delivery of what a quorum has"),
+        (Self::STATE, "the state of the others for who joins"),
     ];
 
     /// Returns them as a number, for a type whose parameter they are.

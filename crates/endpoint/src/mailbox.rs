@@ -375,6 +375,7 @@ impl<V: Offered> Mailbox<V> {
                 }
             }
             AssociationIndication::Reported { .. } | AssociationIndication::Ending { .. } => {}
+            AssociationIndication::Told { notice, .. } => match notice {},
             AssociationIndication::Finished { association } => {
                 if let Some(link) = self.link(association) {
                     link.finished = true;

@@ -28,7 +28,7 @@ impl<M: Message> Offered for Streams<M> {}
 /// How the properties of a service look to an application, which sees those of messages only. Not
 /// nameable from outside.
 pub trait OfferedProperties:
-    Transfer
+    Transfer<Notice = core::convert::Infallible>
     + Service<
         Request = AssociationRequest<Self>,
         Indication = AssociationIndication<Self>,

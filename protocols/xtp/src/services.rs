@@ -1,5 +1,7 @@
 //! The services, each a configuration of the engine (XTP's report §2; XTP 4.0 numbers them).
 
+use core::convert::Infallible;
+
 use stackwright_contract::services::{Datagrams, MessageProperties, Streams, Transfer};
 use stackwright_contract::{Guarantees, Participant};
 use stackwright_policies::{
@@ -34,7 +36,11 @@ pub trait XtpService: Sized + 'static {
     /// XtpOptions that all its packets bear.
     const OPTIONS: XtpOptions = XtpOptions::NONE;
     /// What it offers to the layer above.
-    type Transfer<M: Message>: Transfer<Message = M, Properties: From<MessageProperties> + Into<MessageProperties>>;
+    type Transfer<M: Message>: Transfer<
+            Message = M,
+            Order = Infallible,
+            Properties: From<MessageProperties> + Into<MessageProperties>,
+        >;
     /// Its policies.
     type Configuration<M: Message>: Configuration<Message = M, Format = Xtp4<M>>;
 

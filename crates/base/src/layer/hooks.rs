@@ -1,6 +1,8 @@
 //! What the author of a protocol adds to a base, with defaults: PIX's overridable operations
 //! (thesis §4.1.2, §4.4).
 
+use core::convert::Infallible;
+
 use stackwright_contract::ask::Question;
 use stackwright_contract::services::{
     Batch, BatchMessages, Code, Credit, Ended, PropertiesOf, Transfer,
@@ -34,9 +36,9 @@ pub trait Hooks: Sized + 'static {
     /// The selection of its base.
     type Features: Configuration;
     /// The service that it offers to the layer above: datagrams or a stream.
-    type Provides: Transfer<Message = MessageOf<Self>>;
+    type Provides: Transfer<Message = MessageOf<Self>, Order = Infallible>;
     /// The service that it expects from the layer below.
-    type Uses: Transfer<Message = MessageOf<Self>>;
+    type Uses: Transfer<Message = MessageOf<Self>, Notice = Infallible>;
     /// What it writes before a message, and reads of one before its association is known.
     type Header: Envelope<MessageOf<Self>>;
     /// The key that distinguishes associations with the same peer; `()` if a peer has only one.

@@ -242,6 +242,7 @@ impl<H: Hooks> Protocol for Layer<H> {
                 self.abort(cx, association, code, out)
             }
             AssociationRequest::Close { name } => self.close(cx, name, out),
+            AssociationRequest::Tell { order, .. } => match order {},
             AssociationRequest::Control { association, command } => {
                 let done = self.at(cx, association, out, |hooks, at| {
                     if let Some(outcome) = hooks.control(at, command) {
@@ -284,6 +285,7 @@ impl<H: Hooks> Protocol for Layer<H> {
             }
             // Associations above share those below: none of their commands is passed on.
             AssociationIndication::Controlled { .. } | AssociationIndication::Ending { .. } => {}
+            AssociationIndication::Told { notice, .. } => match notice {},
             AssociationIndication::Listening { listener, local } => {
                 self.listening_below(listener, local, out)
             }

@@ -1,6 +1,6 @@
 //! The words of every service with associations: one set, generic over what is carried.
 
-use super::{Batch, Code, Credit, Datagrams, Ended, Streams, Transfer};
+use super::{Batch, Code, Credit, Datagrams, Ended, Groups, Streams, Transfer};
 use crate::{Command, CommandError, Handle, Life, Participant, PathLimits, Service, Trouble, Word};
 
 /// What may be asked of a datagram service.
@@ -11,6 +11,10 @@ pub type DatagramsIndication<M> = AssociationIndication<Datagrams<M>>;
 pub type StreamsRequest<M> = AssociationRequest<Streams<M>>;
 /// What a stream service tells.
 pub type StreamsIndication<M> = AssociationIndication<Streams<M>>;
+/// What may be asked of a group service.
+pub type GroupsRequest<M> = AssociationRequest<Groups<M>>;
+/// What a group service tells.
+pub type GroupsIndication<M> = AssociationIndication<Groups<M>>;
 
 /// What may be asked of a service with associations.
 #[derive(Debug)]
@@ -61,6 +65,13 @@ pub enum AssociationRequest<T: Transfer> {
         association: Handle,
         /// How much more.
         credit: Credit,
+    },
+    /// Orders what this service alone knows. Nothing answers it but what its meaning says.
+    Tell {
+        /// The association.
+        association: Handle,
+        /// The order; there is none for messages and octets.
+        order: T::Order,
     },
     /// Commands a layer below. Answered by `Controlled`, in the order of the commands.
     Control {
@@ -142,6 +153,13 @@ pub enum AssociationIndication<T: Transfer> {
         /// How much more.
         credit: Credit,
     },
+    /// Tells what this service alone knows. Needs no credit.
+    Told {
+        /// The association.
+        association: Handle,
+        /// The notice; there is none of messages and octets.
+        notice: T::Notice,
+    },
     /// Answers `Control`.
     Controlled {
         /// The association.
@@ -194,6 +212,7 @@ impl<T: Transfer> AssociationIndication<T> {
             | Self::Reported { association: name, .. }
             | Self::Controlled { association: name, .. }
             | Self::Delivered { association: name, .. }
+            | Self::Told { association: name, .. }
             | Self::Credit { association: name, .. }
             | Self::Ending { association: name }
             | Self::Finished { association: name }
@@ -285,6 +304,7 @@ impl<T: Transfer> Word for AssociationRequest<T> {
             Self::Open { .. } => "Open",
             Self::Send { .. } => "Send",
             Self::Credit { .. } => "Credit",
+            Self::Tell { .. } => "Tell",
             Self::Control { .. } => "Control",
             Self::Finish { .. } => "Finish",
             Self::Abort { .. } => "Abort",
@@ -306,6 +326,7 @@ impl<T: Transfer> Word for AssociationRequest<T> {
             | Self::Open { association: name, .. }
             | Self::Send { association: name, .. }
             | Self::Credit { association: name, .. }
+            | Self::Tell { association: name, .. }
             | Self::Control { association: name, .. }
             | Self::Finish { association: name }
             | Self::Abort { association: name, .. }
@@ -349,6 +370,7 @@ impl<T: Transfer> Word for AssociationIndication<T> {
             Self::Reported { .. } => "Reported",
             Self::Delivered { .. } => "Delivered",
             Self::Credit { .. } => "Credit",
+            Self::Told { .. } => "Told",
             Self::Controlled { .. } => "Controlled",
             Self::Ending { .. } => "Ending",
             Self::Finished { .. } => "Finished",
@@ -368,6 +390,7 @@ impl<T: Transfer> Word for AssociationIndication<T> {
             | Self::Reported { association: name, .. }
             | Self::Controlled { association: name, .. }
             | Self::Delivered { association: name, .. }
+            | Self::Told { association: name, .. }
             | Self::Credit { association: name, .. }
             | Self::Ending { association: name }
             | Self::Finished { association: name }

@@ -7,13 +7,14 @@ mod ended;
 mod files;
 mod frames;
 mod gate;
+mod groups;
 mod octets;
 mod properties;
 mod transfer;
 
 pub use association::{
     AssociationIndication, AssociationRequest, DatagramsIndication, DatagramsRequest,
-    StreamsIndication, StreamsRequest,
+    GroupsIndication, GroupsRequest, StreamsIndication, StreamsRequest,
 };
 pub use batch::{Batch, BatchMessages};
 pub use credit::Credit;
@@ -24,6 +25,10 @@ pub use files::{
 };
 pub use frames::{Frames, FramesIndication, FramesRequest};
 pub use gate::{CreditBack, CreditGate, OwedCredit, QueuedBatch};
+pub use groups::{
+    Ballot, GroupCounts, GroupKind, GroupMember, GroupNotice, GroupOrder, GroupProperties,
+    GroupView, Groups, Outsider, Rank,
+};
 pub use octets::{Octets, OctetsIndication, OctetsRequest};
 pub use properties::{Ecn, MessageKind, MessageProperties};
 pub use transfer::{Datagrams, PropertiesOf, StreamProperties, Streams, Transfer};

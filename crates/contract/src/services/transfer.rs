@@ -1,5 +1,6 @@
 //! What a service with associations carries: messages or octets.
 
+use core::convert::Infallible;
 use core::fmt::Debug;
 use core::marker::PhantomData;
 
@@ -20,6 +21,10 @@ pub trait Transfer: Sized + 'static {
     type Message: Message;
     /// What is said of a batch, in both directions.
     type Properties: Copy + Default + PartialEq + Debug + Send;
+    /// What is [ordered](super::AssociationRequest::Tell) beside messages; [`Infallible`]: nothing.
+    type Order: Send + 'static;
+    /// What is [told](super::AssociationIndication::Told) beside messages; [`Infallible`]: nothing.
+    type Notice: Send + 'static;
 
     /// Returns the credit that a batch uses up.
     fn cost(batch: &Batch<Self::Message>) -> Credit;
@@ -45,6 +50,8 @@ impl<M: Message> Transfer for Datagrams<M> {
     const MESSAGES: bool = true;
     type Message = M;
     type Properties = MessageProperties;
+    type Order = Infallible;
+    type Notice = Infallible;
 
     #[inline]
     fn cost(batch: &Batch<M>) -> Credit {
@@ -67,6 +74,8 @@ impl<M: Message> Transfer for Streams<M> {
     const MESSAGES: bool = false;
     type Message = M;
     type Properties = StreamProperties;
+    type Order = Infallible;
+    type Notice = Infallible;
 
     #[inline]
     fn cost(batch: &Batch<M>) -> Credit {

@@ -27,8 +27,8 @@ use stackwright_wire::Message;
 
 use crate::services::{
     Datagrams, DatagramsIndication, DatagramsRequest, FilesIndication, FilesRequest, Frames,
-    FramesIndication, FramesRequest, OctetsIndication, OctetsRequest, Streams, StreamsIndication,
-    StreamsRequest,
+    FramesIndication, FramesRequest, Groups, GroupsIndication, GroupsRequest, OctetsIndication,
+    OctetsRequest, Streams, StreamsIndication, StreamsRequest,
 };
 use crate::{Handle, Service};
 
@@ -45,6 +45,8 @@ pub enum Request<M: Message, B: Service> {
     Datagram(DatagramsRequest<M>),
     /// To a stream service.
     Stream(StreamsRequest<M>),
+    /// To a group service.
+    Group(GroupsRequest<M>),
     /// To the side that has files.
     File(FilesRequest<M>),
     /// To what is outside.
@@ -63,6 +65,8 @@ pub enum Indication<M: Message, B: Service> {
     Datagram(DatagramsIndication<M>),
     /// Of a stream service.
     Stream(StreamsIndication<M>),
+    /// Of a group service.
+    Group(GroupsIndication<M>),
     /// Of the side that has files.
     File(FilesIndication<M>),
     /// Of what is outside.
@@ -77,6 +81,7 @@ impl<M: Message, B: Service> Request<M, B> {
     pub fn has_several(&self) -> bool {
         match self {
             Request::Datagram(DatagramsRequest::Send { batch, .. })
+            | Request::Group(GroupsRequest::Send { batch, .. })
             | Request::Frame(FramesRequest::Send { batch, .. }) => batch.segment_size().is_some(),
             Request::Outside(request) => B::requests_several(request),
             _ => false,
@@ -91,6 +96,7 @@ impl<M: Message, B: Service> Request<M, B> {
         match self {
             Request::Datagram(_) => Datagrams::unreachable(name).map(Indication::Datagram),
             Request::Stream(_) => Streams::unreachable(name).map(Indication::Stream),
+            Request::Group(_) => Groups::unreachable(name).map(Indication::Group),
             _ => None,
         }
     }
@@ -105,6 +111,9 @@ impl<M: Message, B: Service> Request<M, B> {
             }
             Request::Stream(word) => {
                 Streams::refund_request(word).map(|told| told.map(Indication::Stream))
+            }
+            Request::Group(word) => {
+                Groups::refund_request(word).map(|told| told.map(Indication::Group))
             }
             Request::Frame(word) => {
                 Frames::refund_request(word).map(|told| told.map(Indication::Frame))
@@ -123,6 +132,7 @@ impl<M: Message, B: Service> Indication<M, B> {
     pub fn has_several(&self) -> bool {
         match self {
             Indication::Datagram(DatagramsIndication::Delivered { batch, .. })
+            | Indication::Group(GroupsIndication::Delivered { batch, .. })
             | Indication::Frame(FramesIndication::Delivered { batch, .. }) => {
                 batch.segment_size().is_some()
             }
@@ -138,6 +148,7 @@ impl<M: Message, B: Service> Indication<M, B> {
         match self {
             Indication::Datagram(word) => Datagrams::refund_indication(word).map(Request::Datagram),
             Indication::Stream(word) => Streams::refund_indication(word).map(Request::Stream),
+            Indication::Group(word) => Groups::refund_indication(word).map(Request::Group),
             Indication::Frame(word) => Frames::refund_indication(word).map(Request::Frame),
             Indication::Outside(word) => B::refund_indication(word).map(Request::Outside),
             Indication::Line(_) | Indication::File(_) | Indication::Own(_) => None,
@@ -151,6 +162,7 @@ impl<M: Message, B: Service> Request<M, B> {
     pub fn split_first(&mut self) -> Option<Self> {
         match self {
             Request::Datagram(several) => Datagrams::split_request(several).map(Request::Datagram),
+            Request::Group(several) => Groups::split_request(several).map(Request::Group),
             Request::Frame(several) => Frames::split_request(several).map(Request::Frame),
             Request::Outside(several) => B::split_request(several).map(Request::Outside),
             _ => None,
@@ -167,6 +179,7 @@ impl<M: Message, B: Service> Indication<M, B> {
             Indication::Datagram(several) => {
                 Datagrams::split_indication(several).map(Indication::Datagram)
             }
+            Indication::Group(several) => Groups::split_indication(several).map(Indication::Group),
             Indication::Frame(several) => Frames::split_indication(several).map(Indication::Frame),
             Indication::Outside(several) => B::split_indication(several).map(Indication::Outside),
             _ => None,

@@ -7,7 +7,7 @@ use core::any::{Any, TypeId};
 use stackwright_wire::Message;
 
 use super::{Indication, Request};
-use crate::services::{Datagrams, Files, Frames, Octets, Streams};
+use crate::services::{Datagrams, Files, Frames, Groups, Octets, Streams};
 use crate::{Both, Either, Nothing, Service};
 
 /// One vocabulary that a protocol provides or uses. Two that are equal are the same type, including
@@ -235,6 +235,10 @@ impl<M: Message, B: Service> Speaks<M, B> for Datagrams<M> {
 
 impl<M: Message, B: Service> Speaks<M, B> for Streams<M> {
     __speaks!(Stream, M, B);
+}
+
+impl<M: Message, B: Service> Speaks<M, B> for Groups<M> {
+    __speaks!(Group, M, B);
 }
 
 impl<M: Message, B: Service> Speaks<M, B> for Files<M> {

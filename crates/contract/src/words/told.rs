@@ -3,7 +3,7 @@
 use stackwright_wire::Message;
 
 use super::{Indication, Request};
-use crate::services::{Batch, Datagrams, Files, Frames, Octets, Streams};
+use crate::services::{Batch, Datagrams, Files, Frames, Groups, Octets, Streams};
 use crate::{Handle, Life, Participant, Service, Word};
 
 /// A word of a graph tells what the word in it tells.
@@ -17,6 +17,7 @@ macro_rules! any_word {
                     Self::Frame(_) => Frames::<M>::NAME,
                     Self::Datagram(_) => Datagrams::<M>::NAME,
                     Self::Stream(_) => Streams::<M>::NAME,
+                    Self::Group(_) => Groups::<M>::NAME,
                     Self::File(_) => Files::<M>::NAME,
                     Self::Outside(_) => B::NAME,
                     Self::Own(_) => "its own service",
@@ -33,6 +34,7 @@ macro_rules! any_word {
                     Self::Frame(word) => word.primitive(),
                     Self::Datagram(word) => word.primitive(),
                     Self::Stream(word) => word.primitive(),
+                    Self::Group(word) => word.primitive(),
                     Self::File(word) => word.primitive(),
                     Self::Outside(_) | Self::Own(_) => $own,
                 }
@@ -44,6 +46,7 @@ macro_rules! any_word {
                     Self::Frame(word) => word.life(),
                     Self::Datagram(word) => word.life(),
                     Self::Stream(word) => word.life(),
+                    Self::Group(word) => word.life(),
                     Self::File(word) => word.life(),
                     Self::Outside(_) | Self::Own(_) => Life::Continues,
                 }
@@ -55,6 +58,7 @@ macro_rules! any_word {
                     Self::Frame(word) => word.name_mut(),
                     Self::Datagram(word) => word.name_mut(),
                     Self::Stream(word) => word.name_mut(),
+                    Self::Group(word) => word.name_mut(),
                     Self::File(word) => word.name_mut(),
                     Self::Outside(_) | Self::Own(_) => None,
                 }
@@ -66,6 +70,7 @@ macro_rules! any_word {
                     Self::Frame(word) => word.listener_mut(),
                     Self::Datagram(word) => word.listener_mut(),
                     Self::Stream(word) => word.listener_mut(),
+                    Self::Group(word) => word.listener_mut(),
                     Self::File(word) => word.listener_mut(),
                     Self::Outside(_) | Self::Own(_) => None,
                 }
@@ -77,6 +82,7 @@ macro_rules! any_word {
                     Self::Frame(word) => word.participants_mut(),
                     Self::Datagram(word) => word.participants_mut(),
                     Self::Stream(word) => word.participants_mut(),
+                    Self::Group(word) => word.participants_mut(),
                     Self::File(word) => word.participants_mut(),
                     Self::Outside(_) | Self::Own(_) => [None, None],
                 }
@@ -88,6 +94,7 @@ macro_rules! any_word {
                     Self::Frame(word) => word.message(),
                     Self::Datagram(word) => word.message(),
                     Self::Stream(word) => word.message(),
+                    Self::Group(word) => word.message(),
                     Self::File(word) => word.message(),
                     Self::Outside(_) | Self::Own(_) => None,
                 }
@@ -99,6 +106,7 @@ macro_rules! any_word {
                     Self::Frame(word) => word.messages(),
                     Self::Datagram(word) => word.messages(),
                     Self::Stream(word) => word.messages(),
+                    Self::Group(word) => word.messages(),
                     Self::File(word) => word.messages(),
                     Self::Outside(_) | Self::Own(_) => 0,
                 }
@@ -110,6 +118,7 @@ macro_rules! any_word {
                     Self::Frame(word) => word.batch_mut(),
                     Self::Datagram(word) => word.batch_mut(),
                     Self::Stream(word) => word.batch_mut(),
+                    Self::Group(word) => word.batch_mut(),
                     Self::File(word) => word.batch_mut(),
                     Self::Outside(_) | Self::Own(_) => None,
                 }

@@ -2,8 +2,8 @@
 
 use stackwright_contract::Nothing;
 use stackwright_contract::services::{
-    Batch, DatagramsIndication, DatagramsRequest, MessageProperties, StreamsIndication,
-    StreamsRequest,
+    Batch, DatagramsIndication, DatagramsRequest, GroupsIndication, GroupsRequest,
+    MessageProperties, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::words::{Indication, Request};
 use stackwright_wire::{BufferTree, SingleBuffer};
@@ -13,12 +13,14 @@ const MOST: usize = 112;
 
 #[test]
 fn words_are_small() {
-    fn sizes<M: stackwright_wire::Message>() -> [(&'static str, usize); 6] {
+    fn sizes<M: stackwright_wire::Message>() -> [(&'static str, usize); 8] {
         [
             ("DatagramsRequest", size_of::<DatagramsRequest<M>>()),
             ("DatagramsIndication", size_of::<DatagramsIndication<M>>()),
             ("StreamsRequest", size_of::<StreamsRequest<M>>()),
             ("StreamsIndication", size_of::<StreamsIndication<M>>()),
+            ("GroupsRequest", size_of::<GroupsRequest<M>>()),
+            ("GroupsIndication", size_of::<GroupsIndication<M>>()),
             ("Request", size_of::<Request<M, Nothing>>()),
             ("Indication", size_of::<Indication<M, Nothing>>()),
         ]

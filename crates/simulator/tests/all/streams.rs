@@ -76,6 +76,7 @@ fn said(world: &mut World<SingleBuffer>, station: Station) -> Vec<String> {
             Told::Changed { path, .. } => format!("longest {}", path.longest),
             Told::Controlled { outcome, .. } => format!("{outcome:?}"),
             Told::Reported { .. } | Told::Ending { .. } => unreachable!("left out above"),
+            Told::Told { notice, .. } => match *notice {},
             Told::Finished { .. } => "finished".into(),
             Told::Ended { name, why } => format!("ended {} {why:?}", name.index),
         })

@@ -1,5 +1,7 @@
 //! What a protocol specifies for its associations as a whole.
 
+use core::convert::Infallible;
+
 use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Below, Envelope, Origin, Stray, Unexpected};
 use stackwright_contract::services::{Credit, Ended, MessageProperties, Transfer};
@@ -20,6 +22,7 @@ pub trait Host: Sized + 'static {
     /// The service that it offers to the layer above: datagrams, or a stream. A stream is cut
     /// anywhere: its configuration keeps no bounds of messages.
     type Transfer: Transfer<
+            Order = Infallible,
             Message = MessageOf<Self>,
             Properties: From<MessageProperties> + Into<MessageProperties>,
         >;

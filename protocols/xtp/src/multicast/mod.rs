@@ -29,6 +29,7 @@ mod format;
 pub use contexts::GroupContexts;
 pub use format::XtpGroup;
 
+use core::convert::Infallible;
 use core::num::NonZeroU64;
 
 use stackwright_contract::Guarantees;
@@ -97,7 +98,11 @@ pub trait GroupService: Sized + 'static {
     /// Options that all its packets bear, beside MULTI.
     const OPTIONS: XtpOptions = XtpOptions::NONE;
     /// What it offers to the layer above.
-    type Transfer<M: Message>: Transfer<Message = M, Properties: From<MessageProperties> + Into<MessageProperties>>;
+    type Transfer<M: Message>: Transfer<
+            Message = M,
+            Order = Infallible,
+            Properties: From<MessageProperties> + Into<MessageProperties>,
+        >;
     /// Its policies.
     type Configuration<M: Message>: Configuration<Message = M, Format = XtpGroup<M>>;
 

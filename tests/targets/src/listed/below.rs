@@ -1,6 +1,7 @@
 //! The network below, and the peers behind it: datagrams and streams.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::convert::Infallible;
 use std::marker::PhantomData;
 
 use stackwright_contract::services::{
@@ -177,13 +178,14 @@ impl Names {
     }
 
     /// What the protocol asks, and what follows from it at once.
-    fn hear<T: Transfer<Message = M>>(
+    fn hear<T: Transfer<Message = M, Order = Infallible>>(
         &mut self,
         ask: AssociationRequest<T>,
     ) -> Vec<AssociationIndication<T>> {
         use AssociationRequest as Ask;
         let mut answers = Vec::new();
         match ask {
+            Ask::Tell { order, .. } => match order {},
             Ask::Listen { listener, local } => {
                 self.give(listener, Named::Listener);
                 answers.push(AssociationIndication::Listening { listener, local });

@@ -1,0 +1,151 @@
+//! The service of a group: messages to all members of a view or to one, and who they are.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use stackwright_wire::Message;
+
+use super::{Batch, Credit, Transfer};
+use crate::Participant;
+
+/// Messages among the members of a group. `Open` joins the group at the address `remote`, `Close`
+/// leaves it in good order, and `Ended` is the last word; credit downward is what every member has
+/// room for. A service of groups has no arrivals: `Listen` and `Await` end at once.
+#[derive(Debug)]
+pub struct Groups<M>(PhantomData<M>);
+
+impl<M: Message> Transfer for Groups<M> {
+    const SERVICE: &'static str = "Groups";
+    const MESSAGES: bool = true;
+    type Message = M;
+    type Properties = GroupProperties;
+    type Order = GroupOrder<M>;
+    type Notice = GroupNotice<M>;
+
+    #[inline]
+    fn cost(batch: &Batch<M>) -> Credit {
+        batch.cost()
+    }
+}
+
+/// The place of a member in a [view](GroupView), from 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Rank(pub u16);
+
+/// For whom a message of a group is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum GroupKind {
+    /// For all members, its sender included.
+    #[default]
+    Cast,
+    /// For one member.
+    Send,
+    /// A piece of the state, for one member that joins.
+    State,
+}
+
+/// What is said of a batch of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GroupProperties {
+    /// Upward: from whom; downward: to whom, but for a cast.
+    pub member: Rank,
+    /// For whom.
+    pub kind: GroupKind,
+    /// The last piece of the state.
+    pub last: bool,
+}
+
+/// Which proposal of a view it is: of two, the greater wins.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Ballot {
+    /// Counted up by whoever proposes.
+    pub count: u32,
+    /// Its proposer's incarnation, so that no two proposals are equal.
+    pub incarnation: u64,
+}
+
+/// Who is in a group, until the next view.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupView {
+    /// One more than that of the view before.
+    pub number: u32,
+    /// The proposal that made it.
+    pub ballot: Ballot,
+    /// The members, by their ranks; 65 535 at most.
+    pub members: Vec<GroupMember>,
+    /// The own rank; `None`: not a member, and only told.
+    pub me: Option<Rank>,
+    /// Whether a quorum of the last view is in it: of these there is one of a number.
+    pub primary: bool,
+}
+
+/// One member of a view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GroupMember {
+    /// Its address.
+    pub participant: Participant,
+    /// Drawn at its start: an address that comes back is another member.
+    pub incarnation: u64,
+    /// Whether it has the state, and counts for a quorum.
+    pub votes: bool,
+}
+
+/// How much of each sender's casts, by rank.
+pub type GroupCounts = Arc<[u32]>;
+
+/// A message of a participant that is no member, or to one.
+#[derive(Debug)]
+pub struct Outsider<M> {
+    /// The participant; the group's own address reaches whoever listens there.
+    pub participant: Participant,
+    /// Its incarnation, where it comes from it.
+    pub incarnation: u64,
+    /// The message.
+    pub message: M,
+}
+
+/// What a layer of a group tells the one above.
+#[derive(Debug)]
+pub enum GroupNotice<M> {
+    /// A view begins. Told after it went down as [`GroupOrder::Install`], in one nested call.
+    View(Arc<GroupView>),
+    /// The view will end: after [`GroupOrder::Blocked`] no cast follows in it.
+    Block,
+    /// A member does not answer.
+    Suspected(Rank),
+    /// A member that joins wants the state.
+    StateWanted(Rank),
+    /// A message of a participant that is no member.
+    Outside(Box<Outsider<M>>),
+    /// A member reports what it has of each sender.
+    Held {
+        /// The member.
+        by: Rank,
+        /// Up to which cast of each sender, without a gap.
+        upto: GroupCounts,
+    },
+    /// Answers [`GroupOrder::Freeze`]: up to which cast of each sender the log has all.
+    Frozen(GroupCounts),
+    /// Answers [`GroupOrder::Fill`]: all of the target was delivered.
+    Filled,
+}
+
+/// What a layer of a group orders of the one below.
+#[derive(Debug)]
+pub enum GroupOrder<M> {
+    /// A view begins: numbers, logs and credit of the last one are gone.
+    Install(Arc<GroupView>),
+    /// Answers [`GroupNotice::Block`]: what was gathered has left.
+    Blocked,
+    /// A member is to be excluded.
+    Suspect(Rank),
+    /// Sends to a participant that is no member.
+    Outside(Box<Outsider<M>>),
+    /// Delivers, counts and reports nothing more. Answered by [`GroupNotice::Frozen`].
+    Freeze,
+    /// Fetches and delivers exactly up to this cast of each sender. Answered by
+    /// [`GroupNotice::Filled`].
+    Fill(GroupCounts),
+}
