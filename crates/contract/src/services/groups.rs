@@ -93,14 +93,14 @@ pub struct GroupMember {
 }
 
 /// How much of each sender's casts, by rank.
-pub type GroupCounts = Arc<[u32]>;
+pub type CastCounts = Arc<[u32]>;
 
 /// A message of a participant that is no member, or to one.
 #[derive(Debug)]
 pub struct Outsider<M> {
     /// The participant; the group's own address reaches whoever listens there.
     pub participant: Participant,
-    /// Its incarnation, where it comes from it.
+    /// Who sends it: an incarnation of its sender.
     pub incarnation: u64,
     /// The message.
     pub message: M,
@@ -113,8 +113,10 @@ pub enum GroupNotice<M> {
     View(Arc<GroupView>),
     /// The view will end: after [`GroupOrder::Blocked`] no cast follows in it.
     Block,
-    /// A member does not answer.
+    /// A member was silent for too long.
     Suspected(Rank),
+    /// A member that was suspected is heard again.
+    Heard(Rank),
     /// A member that joins wants the state.
     StateWanted(Rank),
     /// A message of a participant that is no member.
@@ -123,11 +125,13 @@ pub enum GroupNotice<M> {
     Held {
         /// The member.
         by: Rank,
-        /// Up to which cast of each sender, without a gap.
-        upto: GroupCounts,
+        /// Whether it has the state, and counts for a quorum.
+        votes: bool,
+        /// Up to which cast of each sender, without a gap; empty: it only says that it lives.
+        upto: CastCounts,
     },
     /// Answers [`GroupOrder::Freeze`]: up to which cast of each sender the log has all.
-    Frozen(GroupCounts),
+    Frozen(CastCounts),
     /// Answers [`GroupOrder::Fill`]: all of the target was delivered.
     Filled,
 }
@@ -139,6 +143,8 @@ pub enum GroupOrder<M> {
     Install(Arc<GroupView>),
     /// Answers [`GroupNotice::Block`]: what was gathered has left.
     Blocked,
+    /// It has the state, and may vote.
+    Ready,
     /// A member is to be excluded.
     Suspect(Rank),
     /// Sends to a participant that is no member.
@@ -147,5 +153,5 @@ pub enum GroupOrder<M> {
     Freeze,
     /// Fetches and delivers exactly up to this cast of each sender. Answered by
     /// [`GroupNotice::Filled`].
-    Fill(GroupCounts),
+    Fill(CastCounts),
 }

@@ -26,7 +26,7 @@ pub use files::{
 pub use frames::{Frames, FramesIndication, FramesRequest};
 pub use gate::{CreditBack, CreditGate, OwedCredit, QueuedBatch};
 pub use groups::{
-    Ballot, GroupCounts, GroupKind, GroupMember, GroupNotice, GroupOrder, GroupProperties,
+    Ballot, CastCounts, GroupKind, GroupMember, GroupNotice, GroupOrder, GroupProperties,
     GroupView, Groups, Outsider, Rank,
 };
 pub use octets::{Octets, OctetsIndication, OctetsRequest};
