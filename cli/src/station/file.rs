@@ -6,10 +6,12 @@
 //! | `file/tnc.rs` | its TNCs |
 //! | `file/link.rs` | its links and peers |
 //! | `file/beacon.rs` | its beacons |
+//! | `file/program.rs` | its programs at call signs |
 //! | `file/serve.rs` | what it serves, and its address |
 
 mod beacon;
 mod link;
+mod program;
 mod serve;
 #[cfg(test)]
 mod tests;
@@ -30,6 +32,7 @@ use link::links;
 use tnc::tncs;
 
 pub(super) use link::PeerEntry;
+pub(super) use program::ProgramEntry;
 pub(super) use serve::{FolderEntry, HostEntry};
 pub(super) use tnc::TncEntry;
 
@@ -60,6 +63,8 @@ pub(super) struct StationFile {
     pub(super) identification: Option<Identification>,
     /// With the numbers of their TNCs as ports.
     pub(super) beacons: Vec<Beacon>,
+    /// At call signs of their own.
+    pub(super) programs: Vec<ProgramEntry>,
     pub(super) transmit: bool,
     /// In percent.
     pub(super) duty: Option<u8>,
@@ -96,7 +101,9 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
         Mistake { span, says }
     })?;
     let top = Table::whole(&table);
-    top.only(&["call", "aliases", "tnc", "ax25", "ipv4", "serve", "identify", "rules", "beacon"])?;
+    top.only(&[
+        "call", "aliases", "tnc", "ax25", "ipv4", "serve", "identify", "rules", "beacon", "program",
+    ])?;
     let call = top.get("call").ok_or_else(|| {
         top.mistake("nothing is transmitted without a call sign: write call = \"MYCALL\"")
     })?;
@@ -116,6 +123,7 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
         host: HostEntry::of(call),
         identification: None,
         beacons: Vec::new(),
+        programs: Vec::new(),
         transmit: true,
         duty: None,
         encryption: Encryption::Refused,
@@ -132,13 +140,15 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
     let offers = file.agw.is_some()
         || file.kiss.is_some()
         || file.folder.is_some()
-        || top.get("beacon").is_some();
+        || top.get("beacon").is_some()
+        || top.get("program").is_some();
     if !offers && file.links.digipeat == Digipeating::Off {
         let says = "the station does nothing: write [serve] with agw = \"127.0.0.1:8000\" for programs, \
              or with ftp = { root = \"/srv/radio\" } for other stations";
         return Err(top.mistake(says));
     }
     file.beacons = beacon::beacons(&top, &file.tncs)?;
+    file.programs = program::programs(&top, &file)?;
     identify(&top, &mut file)?;
     rules(&top, &mut file)?;
     places(&top, &file)?;
@@ -202,7 +212,8 @@ fn meets(listens: SocketAddr, host: &str, port: u16) -> bool {
 
 /// A station is no peer of its own, and no digipeater on its own way.
 fn own_peers(top: &Table<'_>, file: &StationFile) -> Read<()> {
-    let own: Vec<_> = [&[file.call], &file.aliases[..], &file.kiss_calls].concat();
+    let programs: Vec<_> = file.programs.iter().map(|program| program.call).collect();
+    let own: Vec<_> = [&[file.call], &file.aliases[..], &file.kiss_calls, &programs].concat();
     let items = top.get("ax25").and_then(|ax25| ax25.table().ok()?.get("peer")?.items("").ok());
     for (item, peer) in items.into_iter().flatten().zip(&file.peers) {
         let table = item.table()?;

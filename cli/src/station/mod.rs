@@ -1,5 +1,5 @@
 //! `station`: a packet radio station from a file. Programs share its links (AGW) and its TNC
-//! (KISS), and other stations reach a folder.
+//! (KISS), and other stations reach programs at call signs, and a folder.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -31,7 +31,7 @@ use crate::flawed::Flawed;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::{say, short};
-use file::{Encryption, FILE_MOST, FolderEntry, StationFile, TncEntry};
+use file::{Encryption, FILE_MOST, FolderEntry, ProgramEntry, StationFile, TncEntry};
 use log::Log;
 use setup::Setup;
 use stackwright_parts::Stack;
@@ -89,6 +89,7 @@ pub(crate) fn run(station: &Station) -> Result<(), Problem> {
     say!("Press Ctrl-C to stop.");
     while !interrupted.load(Relaxed) {
         driver.turn(&mut stack, &mut Nobody, Some(LOOK))?;
+        setup::start_programs(&mut stack, driver.context());
     }
     setup::stop(&mut stack);
     let begun = Clock::now();
@@ -173,6 +174,9 @@ fn describe(file: &StationFile) {
             root.display(),
             file.host.own.address
         );
+    }
+    for ProgramEntry { call, run, most } in &file.programs {
+        say!("  Callers of {call} are connected to {}, at most {most} at once.", run.join(" "));
     }
     for address in [file.agw, file.kiss].into_iter().flatten() {
         if !address.ip().is_loopback() {

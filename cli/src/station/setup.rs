@@ -1,9 +1,9 @@
 //! The stack that a station's file describes: a graph, because several protocols stand on AX.25.
 //!
 //! ```text
-//!   agw   served            programs; other stations
-//!    |    ftp               and the disk, where a folder is served
-//!    |    merged, xstp, ip, resolve
+//!   agw  programs  served   programs that connect; programs at call signs; other stations
+//!    |      |        ftp    and the disk, where a folder is served
+//!    |      |       merged, xstp, ip, resolve
 //!   ax25                    links and unnumbered frames
 //!   hub                     programs that speak KISS
 //!   tncs
@@ -15,12 +15,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stackwright::agw::{self, Agw, AgwRoute, PortAccess};
-use stackwright::ax25::header::DigipeaterPath;
+use stackwright::ax25::header::{DigipeaterPath, pid};
 use stackwright::ax25::{self, AirRules, AirRulesConfig, Ax25, Beacon, Route};
 use stackwright::compose::Over;
 use stackwright::compose::graph::Builder;
 use stackwright::compress::{Compress, RuleSet};
-use stackwright::contract::{CallSign, Nothing};
+use stackwright::contract::{Address, CallSign, Context, Nothing};
 use stackwright::ftp::server::{self, Anonymous, Rights};
 use stackwright::ftp::{self, Server};
 use stackwright::ip::{self, Ip};
@@ -30,11 +30,14 @@ use stackwright::resolve::{self, Resolve};
 use stackwright::wire::Pool;
 use stackwright::xstp;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
+use stackwright_drivers::programs::{ProgramAt, Programs};
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::{Driver, Readiness};
 use stackwright_parts::{Part as _, Stack};
 
-use super::file::{Encryption, FolderEntry, HostEntry, PeerEntry, StationFile, TncEntry};
+use super::file::{
+    Encryption, FolderEntry, HostEntry, PeerEntry, ProgramEntry, StationFile, TncEntry,
+};
 use super::log::Acting;
 use super::served::Served;
 use super::tncs::{PortTnc, Tncs};
@@ -47,13 +50,15 @@ const HUB: &str = "hub";
 const TNCS: &str = "tncs";
 const AX25: &str = "ax25";
 const SERVED: &str = "served";
+const PROGRAMS: &str = "programs";
 
 /// The lanes of the adapters: from the left, as the graph counts them.
 mod lane {
     pub(super) const AGW: usize = 0;
     pub(super) const HUB: usize = 1;
     pub(super) const LINE: usize = 2; // and 3 for a second TNC
-    pub(super) const DISK: usize = 4;
+    pub(super) const PROGRAMS: usize = 4;
+    pub(super) const DISK: usize = 5; // where a folder is served
 }
 
 /// A station that is about to start.
@@ -86,6 +91,13 @@ impl Setup {
             .over(TNCS)
             .node("kiss programs", tcp(lane::HUB))
             .protocol(TNCS, tncs);
+        let at_calls = Programs::<Message>::new(
+            at_calls(file),
+            driver.registry(),
+            lane::PROGRAMS,
+            pool.clone(),
+        );
+        let graph = graph.protocol(PROGRAMS, at_calls).over(AX25).top(PROGRAMS);
         let graph = match &file.folder {
             Some(folder) => serving(graph, file, folder, &driver, pool)?,
             None => graph,
@@ -104,6 +116,30 @@ pub(super) fn stop(stack: &mut Stack<Nothing>) {
         served.stop();
     }
     stack.protocol_mut::<Agw<Message>>(AGW).expect(IN_IT).stop();
+    stack.protocol_mut::<Programs<Message>>(PROGRAMS).expect(IN_IT).stop();
+}
+
+/// Starts programs for those who called their call signs. Their environment has `CALLER`, `CALLED`,
+/// and `VIA`, the digipeaters to the caller.
+pub(super) fn start_programs(stack: &mut Stack<Nothing>, cx: &Context) {
+    let waiting: Vec<_> = {
+        let programs = stack.protocol::<Programs<Message>>(PROGRAMS).expect(IN_IT);
+        programs.waiting().collect()
+    };
+    for (name, [called, caller]) in waiting {
+        let route = match caller.address {
+            Address::Station { route, .. } => {
+                stack.protocol::<Ax25<Message>>(AX25).expect(IN_IT).route(route)
+            }
+            _ => None,
+        };
+        let via = route.iter().flat_map(|route| route.path.iter());
+        let via = via.map(|(call, _)| call.to_string()).collect::<Vec<_>>().join(",");
+        let [called, caller] = [called, caller].map(|end| end.address.to_string());
+        let environment = [("CALLER", caller), ("CALLED", called), ("VIA", via)];
+        let mut programs = stack.protocol_mut::<Programs<Message>>(PROGRAMS).expect(IN_IT);
+        programs.start(cx, name, &environment);
+    }
 }
 
 pub(super) fn hub(stack: &Stack<Nothing>) -> Ref<'_, Hub<Message>> {
@@ -178,6 +214,22 @@ fn calls(file: &StationFile) -> Vec<CallSign> {
     [file.call].into_iter().chain(file.aliases.iter().copied()).collect()
 }
 
+/// Returns these call signs, and those of programs.
+fn with_programs(calls: &[CallSign], file: &StationFile) -> Vec<CallSign> {
+    calls.iter().copied().chain(file.programs.iter().map(|program| program.call)).collect()
+}
+
+/// Returns the programs at call signs.
+fn at_calls(file: &StationFile) -> Vec<ProgramAt> {
+    let local = |call| Address::Station { call, pid: pid::NONE, route: 0 }.into();
+    let at = |program: &ProgramEntry| ProgramAt {
+        local: local(program.call),
+        command: program.run.clone(),
+        most: program.most,
+    };
+    file.programs.iter().map(at).collect()
+}
+
 /// Returns the routes: the first are the TNCs themselves; behind them, those of stations beyond
 /// digipeaters.
 fn known(file: &StationFile) -> Vec<AgwRoute> {
@@ -202,7 +254,7 @@ fn links(file: &StationFile, known: &[AgwRoute]) -> ax25::Config {
     let routes = known.iter().map(|route| Route { port: route.port, path: path(&route.path) });
     let version = |peer: &PeerEntry| Some((peer.call, peer.version?));
     ax25::Config {
-        aliases: file.aliases.clone(),
+        aliases: with_programs(&file.aliases, file),
         others: file.kiss_calls.clone(),
         peers: file.peers.iter().filter_map(version).collect(),
         routes: routes.collect(),
@@ -222,7 +274,7 @@ fn programs(file: &StationFile, known: Vec<AgwRoute>) -> agw::Config {
         routes: known,
         rates: rates(file),
         access: file.tncs.iter().map(|tnc| port_access(&tnc.kiss, file.links.window)).collect(),
-        others: file.kiss_calls.clone(),
+        others: with_programs(&file.kiss_calls, file),
         day: stacks::since_1970().unwrap_or_default(),
     }
 }
@@ -264,7 +316,7 @@ fn open(
     pool: &Arc<Pool<Message>>,
     acting: Acting,
 ) -> Result<Tncs, Problem> {
-    let calls: Vec<_> = calls(file).into_iter().chain(file.kiss_calls.iter().copied()).collect();
+    let calls = with_programs(&[calls(file), file.kiss_calls.clone()].concat(), file);
     let beacons = |nth: usize, port| {
         let its = file.beacons.iter().filter(move |beacon| usize::from(beacon.port) == nth);
         its.map(move |beacon| Beacon { port, ..beacon.clone() }).collect()

@@ -16,6 +16,7 @@ pub mod ip;
 pub mod line;
 pub mod packet;
 pub mod pipe;
+pub mod programs;
 mod readiness;
 mod registry;
 mod splice;

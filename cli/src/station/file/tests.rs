@@ -167,6 +167,7 @@ fn mistakes_are_told_where_they_are() {
     const FIRST: &str = "tcp://127.0.0.1:8001";
     let vary = |from: &str, to: &str| LEAST.replace(from, to);
     let second = |line: &str| vary("[serve]", &format!("[tnc.uhf]\nline = \"{line}\"\n[serve]"));
+    let at_call = |rest: &str| format!("{LEAST}[[program]]\ncall = \"{rest}\"]");
     let serves = |host: &str| format!("{LEAST}ftp = {{ root = \"/\" }}\n[ipv4]\n{host}");
     for (text, at, says) in [
         (vary("call = \"N0BBB-1\"", ""), "", "call = \"MYCALL\""),
@@ -181,6 +182,10 @@ fn mistakes_are_told_where_they_are() {
         (format!("{LEAST}[[beacon]]\nevery = \"1 s\""), "\"1 s\"", "at least one minute"),
         (format!("{LEAST}[[beacon]]\nevery = \"9 min\""), "", "such as \"a club station\""),
         (format!("{LEAST}[beacon]"), "", "[[beacon]]"),
+        (at_call("N0BBB-1\"\nrun = [\"sh"), "\"N0BBB-1\"", "of its own"),
+        (at_call("N0BBB-5\"\nrun = [\"no-such"), "[\"no-such\"]", "no such program"),
+        (at_call("N0BBB-5\"\nrun = \"sh\"#[\""), "\"sh\"", "a program and its arguments"),
+        (at_call("N0BBB-5\"\ncallers = 17\nrun = [\"sh"), "17", "from 1 to 16"),
         (format!("{LEAST}[ax25]\ndigipeat = yes"), "", "write true or false"),
         (format!("{LEAST}[ax25]\ndigipeat = {{ wide = 8 }}"), "8", "from 1 to 7"),
         (format!("{LEAST}[ax25]\ndigipeat = {{ far = 2 }}"), "far", "there is wide"),

@@ -2,6 +2,7 @@
 
 mod agw;
 mod operator;
+mod programs;
 // A channel that all hear, at once.
 #[path = "../../../../tests/tests/radio/hub.rs"]
 mod hub;
