@@ -20,6 +20,9 @@ use crate::tnc::{TncAddress, TncFrames, state_of_tnc};
 /// How many octets of frames may wait to be shown.
 const ROOM: Credit = Credit { octets: 64 << 10, messages: 64 };
 
+/// A frame, behind its port.
+pub(crate) type PortFrame = (u8, Vec<u8>);
+
 /// Opens a TNC to hear it: every port, and frames as long as any has.
 pub(crate) fn tnc(
     line: &str,
@@ -70,7 +73,7 @@ where
 /// What came, and was not handled yet.
 #[derive(Default)]
 struct Heard {
-    frames: Vec<(u8, Vec<u8>)>,
+    frames: Vec<PortFrame>,
     /// Whether the TNC is there, where that was told.
     up: Option<bool>,
 }
