@@ -159,7 +159,8 @@ sw_association *sw_changed(sw_endpoint *endpoint, unsigned *what);
 #define SW_CHANGED_ENDED 8u    /* sw_end tells why; what arrived before can be received */
 
 /* Sends a message: length octets. Waits for credit. properties may be NULL. Returns length. When it
- * returns, the octets are the program's again, and the message is on its way. */
+ * returns, the octets are the program's again, and the message is on its way. xtp carries no empty
+ * message: SW_ERROR_INVALID. */
 ssize_t sw_send(sw_association *association, const void *octets, size_t length,
                 const sw_properties *properties, int timeout_ms);
 

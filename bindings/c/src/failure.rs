@@ -55,7 +55,7 @@ impl From<Error> for Failure {
             Error::Late => Failure::Late,
             Error::NeverExpires => Failure::NeverExpires,
             Error::Ended(why) => why.into(),
-            Error::Command(_) => Failure::Invalid,
+            Error::Command(_) | Error::Empty => Failure::Invalid,
             Error::System(_) => Failure::System,
         }
     }

@@ -157,6 +157,7 @@ pub(super) fn unheard(address: SocketAddr, error: Error) -> Problem {
         | Error::TooLong { .. }
         | Error::Late
         | Error::NeverExpires
+        | Error::Empty
         | Error::Command(_) => Problem::Listen { address, why: Ended::Unavailable },
     }
 }

@@ -11,11 +11,14 @@ pub struct PathLimits {
     /// Whether whoever is below completes the Internet checks of transport headers: a message may
     /// leave with the sum of its pseudo-header alone, and what arrives was verified.
     pub checks: bool,
+    /// Whether a message may be empty: not where only octets have numbers to be acknowledged by.
+    pub empty: bool,
 }
 
 impl PathLimits {
     /// A path without a bound.
-    pub const UNBOUNDED: Self = PathLimits { longest: u32::MAX, frame_time: 0, checks: false };
+    pub const UNBOUNDED: Self =
+        PathLimits { longest: u32::MAX, frame_time: 0, checks: false, empty: true };
 
     /// Returns the limits of a path that takes messages of at most `octets` octets.
     pub const fn of_longest(octets: usize) -> Self {
@@ -31,6 +34,6 @@ impl PathLimits {
             u32::MAX => u32::MAX,
             longest => longest.saturating_sub(octets),
         };
-        PathLimits { longest, checks: false, ..self }
+        PathLimits { longest, checks: false, empty: true, ..self }
     }
 }

@@ -27,6 +27,9 @@ pub enum Error {
         /// The longest message that can be sent, in octets.
         longest: usize,
     },
+    /// A message has no octets, which the stack cannot acknowledge. It was not sent.
+    #[error("this transport carries no empty message")]
+    Empty,
     /// The message cannot arrive within its lifetime, and was not sent.
     #[error("the message would arrive when it is of no use any more")]
     Late,
@@ -87,7 +90,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {
             Error::System(_) | Error::TooLong { .. } | Error::Command(_) => io::ErrorKind::Other,
-            Error::NeverExpires => io::ErrorKind::Unsupported,
+            Error::NeverExpires | Error::Empty => io::ErrorKind::Unsupported,
             Error::NotYet => io::ErrorKind::WouldBlock,
             Error::Late => io::ErrorKind::TimedOut,
             Error::Ended(why) => match why {

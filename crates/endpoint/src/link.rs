@@ -275,6 +275,9 @@ impl<M: Message> Link<M> {
         if size.longest > longest || size.messages > most.messages {
             return Some(Err(Error::TooLong { longest }));
         }
+        if is_message && octets == 0 && !self.path.empty {
+            return Some(Err(Error::Empty));
+        }
         // A message that is longer than all of the credit waits until all of it is there.
         let cost = Credit { octets, messages: size.messages };
         let is_longer = octets > most.octets;

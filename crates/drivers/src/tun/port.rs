@@ -299,7 +299,7 @@ impl<M: Message, K: DeviceKind> DevicePort<M, K> {
 /// Returns what a device of that MTU takes.
 fn path(mtu: u32, link: usize) -> PathLimits {
     let longest = mtu.saturating_add(u32::try_from(link).unwrap_or(0));
-    PathLimits { longest, frame_time: 0, checks: true }
+    PathLimits { longest, checks: true, ..PathLimits::UNBOUNDED }
 }
 
 /// What the first of a batch costs.

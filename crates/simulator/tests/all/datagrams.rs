@@ -257,7 +257,7 @@ fn the_adapter_of_a_link_tells_what_the_path_takes_and_when_that_changes() {
         world.run_for(Duration::from_secs(1));
     }
     let [unknown, narrow, narrower] = [(65_507, 0), (1000, 1000), (500, 514)]
-        .map(|(longest, frame_time)| PathLimits { longest, frame_time, checks: false });
+        .map(|(longest, frame_time)| PathLimits { longest, frame_time, ..PathLimits::UNBOUNDED });
     // The second association knows what the first has learnt.
     assert_eq!(paths(&world, here), [unknown, narrow, narrow]);
     assert_eq!(world.question(here, name(2), Longest), Some(1000));

@@ -38,7 +38,7 @@ use crate::engine::{Association, Memory};
 use crate::slots::{
     Congestion as _, Flow as _, Format as _, GroupCounts, Membership as _, Rate as _, Rtt as _,
 };
-use crate::words::{Ending, Nanoseconds, Phase, SECOND, Terms};
+use crate::words::{Ending, Nanoseconds, Numbering, Phase, SECOND, Terms};
 use allowance::Allowance;
 
 /// A transport as a layer.
@@ -420,7 +420,7 @@ impl<H: Host> Hooks for Associations<H> {
         }
         match session.engine.send(now, message, properties, &self.memory) {
             Ok(()) => {}
-            // The layer above was told how long a message may be: it is lost, and so is the rest.
+            // The layer above was told what a message may be: it is lost, and so is the rest.
             Err(_) => {
                 let session = at.association();
                 let longest = u32::try_from(session.longest()).unwrap_or(u32::MAX);
@@ -469,7 +469,8 @@ impl<H: Host> Hooks for Associations<H> {
     /// is cut into as many packets as it needs.
     fn path(session: &HostedAssociation<H>, below: PathLimits) -> PathLimits {
         let longest = PathLimits::of_longest(session.longest());
-        PathLimits { frame_time: below.frame_time, ..longest }
+        let empty = session.engine.slots().format.numbering() != Numbering::Octets;
+        PathLimits { frame_time: below.frame_time, empty, ..longest }
     }
 
     fn has_parted(session: &HostedAssociation<H>) -> bool {

@@ -147,6 +147,16 @@ fn a_request_is_answered() {
     answers::<Transaction>();
 }
 
+/// An empty message has no octet to be acknowledged by: it is refused, and the context goes on.
+#[test]
+fn an_empty_message_is_refused_alone() {
+    let (at, serves) = server::<Connection, _>(|association| association.receive().map(|it| it.0));
+    let (_endpoint, association) = connected::<Connection>(at);
+    assert!(matches!(association.send(b""), Err(Error::Empty)));
+    association.send(b"request").expect("room");
+    assert_eq!(serves.join().expect("it ends").expect("a request"), b"request");
+}
+
 /// A datagram arrives, and the side that sent it is done.
 fn says<S: Service>() {
     let (at, serves) = server::<S, _>(|association| association.receive().expect("a datagram").0);
