@@ -179,6 +179,10 @@ ssize_t sw_receive_iov(sw_association *association, const struct iovec *areas, i
  * while the endpoint is used. */
 int sw_close(sw_association *association, int timeout_ms);
 
+/* Begins to end it in the same way, and neither waits nor frees it: once sw_changed tells
+ * SW_CHANGED_ENDED, sw_close returns at once. */
+int sw_begin_close(sw_association *association);
+
 /* Ends an association at once, and frees it. The peer's calls fail with SW_ERROR_RESET, and its
  * sw_end tells code, where the transport can carry one. */
 int sw_abort(sw_association *association, uint32_t code);

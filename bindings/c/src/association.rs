@@ -110,6 +110,14 @@ exports! {
         }))
     }
 
+    /// Begins to end an association in good order.
+    fn sw_begin_close(association: *mut Association) -> c_int {
+        status(on_association(association, |state| {
+            state.inner.begin_close();
+            Ok(0)
+        }))
+    }
+
     /// Ends an association at once, and frees it.
     fn sw_abort(association: *mut Association, code: u32) -> c_int {
         status(end_association(association, |state| {

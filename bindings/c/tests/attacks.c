@@ -43,6 +43,7 @@ static void null_pointers(void)
     CHECK(sw_receive_iov(b, &hole, -1, NULL, 0) == SW_ERROR_INVALID);
     CHECK(sw_receive_iov(b, &hole, 1025, NULL, 0) == SW_ERROR_INVALID);
     CHECK(sw_close(NULL, 0) == SW_ERROR_INVALID && sw_abort(NULL, 0) == SW_ERROR_INVALID);
+    CHECK(sw_begin_close(NULL) == SW_ERROR_INVALID);
     CHECK(sw_end(NULL, NULL) == SW_ERROR_INVALID && sw_end(b, NULL) == 0);
     CHECK(sw_set_user(NULL, NULL) == SW_ERROR_INVALID && sw_user(NULL) == NULL);
     CHECK(sw_remote(NULL, (struct sockaddr *)&here, &length) == SW_ERROR_INVALID);
@@ -114,6 +115,7 @@ static void lengths(void)
     sw_path_report report = SW_PATH_REPORT_INIT;
     struct iovec areas[3];
     size_t scheme, n;
+    ssize_t error;
     for (n = 0; n < sizeof long_one; n++)
         long_one[n] = (char)(n * 7);
     for (scheme = 0; scheme < sizeof schemes / sizeof *schemes; scheme++) {
@@ -124,8 +126,9 @@ static void lengths(void)
               sw_send(a, long_one, sizeof long_one, NULL, 1000) == SW_ERROR_TOO_LONG);
         while (sw_send(a, long_one, longest, NULL, 1) == SW_ERROR_AGAIN)
             CHECK(sw_turn(server) >= 0);
-        while (scheme != 1 && sw_send(a, "", 0, NULL, 1) == SW_ERROR_AGAIN)
+        while ((error = sw_send(a, "", 0, NULL, 1)) == SW_ERROR_AGAIN)
             CHECK(sw_turn(server) >= 0);
+        CHECK(error == (scheme == 1 ? SW_ERROR_INVALID : 0) && sw_end(a, NULL) == 0);
         areas[0].iov_base = room, areas[0].iov_len = 10;
         areas[1].iov_base = NULL, areas[1].iov_len = 0;
         areas[2].iov_base = room + 10, areas[2].iov_len = 1000;
@@ -208,6 +211,26 @@ static void after_the_end(void)
         CHECK(sw_close(b, -1) == SW_ERROR_RESET);
         while (sw_changed(server, &what))
             ;
+        CHECK(sw_free(server) == 0 && sw_free(client) == 0);
+    }
+}
+
+static void begins_to_close(void)
+{
+    static const char *const schemes[] = { "artp", "xtp", "tailored", "tcp" };
+    sw_endpoint *server, *client;
+    sw_association *a, *b;
+    char room[8];
+    size_t scheme;
+    for (scheme = 0; scheme < sizeof schemes / sizeof *schemes; scheme++) {
+        pair(schemes[scheme], &server, &client, &a, &b);
+        CHECK(sw_send(a, "last", 4, NULL, 0) == 4);
+        CHECK(sw_begin_close(a) == 0 && sw_begin_close(a) == 0);
+        CHECK(sw_send(a, "late", 4, NULL, 0) == SW_ERROR_FINISHED);
+        CHECK(receive(client, b, room, 8, NULL) == 4);
+        while (sw_end(a, NULL) == 0)
+            CHECK(sw_wait(client, 1) >= 0 && sw_receive(b, room, 8, NULL, 1) < 0);
+        CHECK(sw_begin_close(a) == 0 && sw_close(a, 0) == 0);
         CHECK(sw_free(server) == 0 && sw_free(client) == 0);
     }
 }
@@ -338,6 +361,7 @@ int main(int count, char **words)
         { "lengths", lengths },
         { "another_thread", another_thread },
         { "after_the_end", after_the_end },
+        { "begins_to_close", begins_to_close },
         { "from_a_signal_handler", from_a_signal_handler },
         { "fork_and_exit", fork_and_exit },
         { "nothing_but_poll", nothing_but_poll },

@@ -54,7 +54,7 @@ static void use(int n)
     int error;
     ssize_t done;
     CHECK(sw_user(a) == &known[n]);
-    switch (draw(10)) {
+    switch (draw(11)) {
     default:
         memset(octets, (int)length & 0xff, length);
         properties.has = draw(2) ? SW_NUMBER | SW_PRIORITY : 0;
@@ -80,6 +80,9 @@ static void use(int n)
         CHECK(sw_path(a, &report) == 0);
         break;
     case 8:
+        CHECK(sw_begin_close(a) == 0);
+        break;
+    case 9:
         error = draw(2) ? sw_close(a, 0) : sw_abort(a, draw(9));
         CHECK(error <= 0 && error > SW_ERROR_SYSTEM);
         known[n].alive = NULL;

@@ -36,6 +36,7 @@ attacks! {
     lengths
     another_thread
     after_the_end
+    begins_to_close
     from_a_signal_handler
     fork_and_exit
     nothing_but_poll

@@ -354,6 +354,26 @@ impl<S: StackAny> Association<S> {
         wait(&self.hold.shared, self.timeout, |shared| shared.closed(self.hold.name))?
     }
 
+    /// Begins to close it, without waiting: its [condition](Self::condition) tells when it has
+    /// ended, and [`close`](Self::close) why. For applications that poll.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// one.begin_close();
+    /// while one.condition().ended.is_none() {
+    ///     endpoint.wait(None)?;
+    /// }
+    /// one.close()?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn begin_close(&self) {
+        self.hold.close();
+    }
+
     /// Ends it at once, and tells the peer a code that both applications know, where a layer below
     /// can say one: the peer's calls fail with
     /// [`Ended::Reset`](stackwright_contract::services::Ended). What was not sent yet is lost.
