@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::aprs::Aprs;
 use crate::bookmark::Bookmark;
 use crate::channel;
 use crate::client::arguments::{Cat, Get, Ls, Mirror, Mkdir, Mv, Put, Rm, Shell};
@@ -116,6 +117,8 @@ pub(crate) enum Command {
     Monitor(Monitor),
     /// List the stations heard: by a TNC while it listens, or by a station that programs share.
     Heard(Heard),
+    /// Send and receive messages of APRS, which are repeated until they are acknowledged.
+    Aprs(Aprs),
     /// Run a packet radio station: programs share its links (AGW) and its TNC (KISS).
     Station(Station),
     /// Call a station by radio, as a terminal on an AX.25 link through a TNC.

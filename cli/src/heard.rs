@@ -1,7 +1,5 @@
 //! `heard`: the stations heard, by a TNC while it listens, or by a station that has been listening.
 
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant as Clock};
 
 use clap::Args;
@@ -9,13 +7,12 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
-use stackwright::agw::{AgwHeader, DATA_MOST, StationHeard, StationsHeard};
+use stackwright::agw::{AgwHeader, StationHeard, StationsHeard};
 use stackwright::ax25::header::Addresses;
 use stackwright::contract::Instant;
-use stackwright::wire::Header as _;
 use stackwright_drivers::Driver;
 
-use crate::address::{host_and_port, resolve};
+use crate::agw::AgwClient;
 use crate::hearing::{States, hear, tnc};
 use crate::problem::Problem;
 use crate::quantity::duration;
@@ -114,25 +111,24 @@ fn listened(line: &str, time: Option<Duration>) -> Result<Vec<Entry>, Problem> {
     Ok(stations.iter().map(entry).collect())
 }
 
-/// How long a station may take for each answer, and how many frames are read of it at most.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+/// How many frames are read of a station at most.
 const ANSWERS_MOST: usize = 1000;
 
 /// Asks a station by AGW.
-fn asked(agw: &str) -> Result<Vec<Entry>, Problem> {
-    let unfit = |why| Problem::Unfit { what: agw.into(), why };
-    let (host, port) = host_and_port(agw).map_err(unfit)?;
-    let addresses = resolve(&host, port.unwrap_or(AGW_PORT))?;
-    let failed = |why: std::io::Error| Problem::Nobody { url: agw.into(), why: why.to_string() };
-    let mut program = connected(&addresses).map_err(failed)?;
-    let ports = ask(&mut program, b'G', 0).and_then(|()| answer(&mut program)).map_err(failed)?;
-    let ports = ports_of(&ports.1).ok_or_else(|| unfit("what answers there is no AGW server"))?;
+fn asked(place: &str) -> Result<Vec<Entry>, Problem> {
+    let mut station = AgwClient::connect(place)?;
+    station.ask(AgwHeader::of(b'G'), &[])?;
+    let why = "what answers there is no AGW server";
+    let (_, ports) = station.answer()?;
+    let ports = ports_of(&ports).ok_or_else(|| Problem::Unfit { what: place.into(), why })?;
     // Answers come in order: that to `R` says that those before it are complete.
-    let mut asks = (0..ports).map(|port| (b'H', port)).chain([(b'R', 0)]);
-    asks.try_for_each(|(kind, port)| ask(&mut program, kind, port)).map_err(failed)?;
+    for port in 0..ports {
+        station.ask(AgwHeader { port, ..AgwHeader::of(b'H') }, &[])?;
+    }
+    station.ask(AgwHeader::of(b'R'), &[])?;
     let mut entries = Vec::new();
     for _ in 0..ANSWERS_MOST {
-        let (header, data) = answer(&mut program).map_err(failed)?;
+        let (header, data) = station.answer()?;
         match header.kind {
             b'R' => break,
             b'H' => entries.extend(entry(header.port, &data)),
@@ -140,42 +136,6 @@ fn asked(agw: &str) -> Result<Vec<Entry>, Problem> {
         }
     }
     Ok(entries)
-}
-
-/// The usual port of AGW.
-const AGW_PORT: u16 = 8000;
-
-fn connected(addresses: &[SocketAddr]) -> std::io::Result<TcpStream> {
-    let mut last = std::io::ErrorKind::AddrNotAvailable.into();
-    for address in addresses {
-        match TcpStream::connect_timeout(address, ANSWERS_WITHIN) {
-            Ok(stream) => {
-                stream.set_read_timeout(Some(ANSWERS_WITHIN))?;
-                return Ok(stream);
-            }
-            Err(why) => last = why,
-        }
-    }
-    Err(last)
-}
-
-fn ask(program: &mut TcpStream, kind: u8, port: u8) -> std::io::Result<()> {
-    let mut header = [0; AgwHeader::LENGTH];
-    AgwHeader { port, ..AgwHeader::of(kind) }.encode(&mut header);
-    program.write_all(&header)
-}
-
-fn answer(program: &mut TcpStream) -> std::io::Result<(AgwHeader, Vec<u8>)> {
-    let mut head = [0; AgwHeader::LENGTH];
-    program.read_exact(&mut head)?;
-    let header = AgwHeader::decode(&head).map_err(std::io::Error::other)?;
-    let length = usize::try_from(header.length).unwrap_or(usize::MAX);
-    if length > DATA_MOST {
-        return Err(std::io::Error::other("a frame that is too long"));
-    }
-    let mut data = vec![0; length];
-    program.read_exact(&mut data)?;
-    Ok((header, data))
 }
 
 /// Returns how many ports the answer to `G` names: `2;Port1 vhf;Port2 uhf;`.

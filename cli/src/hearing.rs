@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant as Clock;
+use std::time::{Duration, Instant as Clock};
 
 use stackwright::contract::services::{Credit, Frames, FramesIndication, FramesRequest};
 use stackwright::contract::{IndicationOf, Instant, Listener, Outlet, Protocol, RequestOf};
@@ -50,20 +50,9 @@ where
     let mut heard = Heard::default();
     while !interrupted.load(Relaxed) && until.is_none_or(|until| Clock::now() < until) {
         let most = until.map(|until| until.saturating_duration_since(Clock::now()));
-        driver.turn(stack, &mut heard, most)?;
-        // To give credit may deliver what waited for it.
-        while let Some(credit) = heard.credit() {
-            for (port, frame) in heard.frames.drain(..) {
-                if !each(Some((port, &frame)))? {
-                    return Ok(());
-                }
-            }
-            if heard.up.take() == Some(false) {
-                if !each(None)? {
-                    return Ok(());
-                }
-            } else {
-                driver.request(stack, FramesRequest::Credit { credit }, &mut heard);
+        for came in heard.turn(driver, stack, most)? {
+            if !each(came.as_ref().map(|(port, frame)| (*port, &frame[..])))? {
+                return Ok(());
             }
         }
     }
@@ -72,13 +61,51 @@ where
 
 /// What came, and was not handled yet.
 #[derive(Default)]
-struct Heard {
+pub(crate) struct Heard {
     frames: Vec<PortFrame>,
     /// Whether the TNC is there, where that was told.
     up: Option<bool>,
+    /// What may be sent on each port.
+    room: [Credit; PORTS_MOST as usize],
 }
 
 impl Heard {
+    /// Runs one turn. Returns each frame that came with its port, and `None` where the TNC is gone.
+    pub(crate) fn turn<P>(
+        &mut self,
+        driver: &mut Driver,
+        stack: &mut P,
+        most: Option<Duration>,
+    ) -> Result<Vec<Option<PortFrame>>, Problem>
+    where
+        P: Protocol<Provides = Frames<Message>, Uses = Readiness>,
+    {
+        driver.turn(stack, self, most)?;
+        let mut came = Vec::new();
+        // To give credit may deliver what waited for it.
+        while let Some(credit) = self.credit() {
+            came.extend(self.frames.drain(..).map(Some));
+            if self.up.take() == Some(false) {
+                came.push(None);
+            } else {
+                driver.request(stack, FramesRequest::Credit { credit }, self);
+            }
+        }
+        Ok(came)
+    }
+
+    /// Returns whether anything can be sent on a port.
+    pub(crate) fn has_room(&self, port: u8) -> bool {
+        self.room.get(usize::from(port)).is_some_and(|room| room.messages > 0)
+    }
+
+    /// Takes the room of a frame on a port. Returns whether it may be sent.
+    pub(crate) fn takes(&mut self, port: u8, octets: usize) -> bool {
+        let cost = Credit { octets, messages: 1 };
+        let room = self.room.get_mut(usize::from(port)).filter(|room| room.covers(cost));
+        room.map(|room| *room -= cost).is_some()
+    }
+
     /// Returns the credit that is due, if anything came: all of it to a TNC that is there anew.
     fn credit(&self) -> Option<Credit> {
         let octets = self.frames.iter().map(|(_, frame)| frame.len()).sum();
@@ -103,11 +130,17 @@ where
                     self.frames.push((port, frame));
                 }
             }
-            FramesIndication::State { up, .. } => self.up = Some(up),
-            // Nothing is sent.
-            FramesIndication::Credit { .. }
-            | FramesIndication::Changed { .. }
-            | FramesIndication::Left { .. } => {}
+            FramesIndication::State { port, up } => {
+                self.up = Some(up);
+                self.room
+                    .get_mut(usize::from(port))
+                    .into_iter()
+                    .for_each(|room| *room = Credit::NONE);
+            }
+            FramesIndication::Credit { port, credit } => {
+                self.room.get_mut(usize::from(port)).into_iter().for_each(|room| *room += credit);
+            }
+            FramesIndication::Changed { .. } | FramesIndication::Left { .. } => {}
         }
     }
 

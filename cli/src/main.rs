@@ -15,7 +15,9 @@ macro_rules! eprintln {
 }
 
 mod address;
+mod agw;
 mod air;
+mod aprs;
 mod arguments;
 mod bookmark;
 mod bookmarks;
@@ -114,6 +116,7 @@ fn obey(words: Vec<OsString>) -> u8 {
         Command::Channel(channel) => (channel.json, channel::run(channel)),
         Command::Monitor(monitor) => (monitor.json, monitor::run(monitor)),
         Command::Heard(heard) => (heard.json, heard::run(heard)),
+        Command::Aprs(aprs) => (aprs.json, aprs::run(aprs)),
         Command::Station(station) => (false, station::run(station)),
         Command::Connect(connect) => (false, connect::run(connect)),
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),

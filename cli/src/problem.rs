@@ -36,6 +36,10 @@ pub(crate) enum Problem {
     Link { peer: CallSign, opened: bool, why: Ended },
     #[error("{peer} has closed the link before all of the input was sent")]
     Unsent { peer: CallSign },
+    #[error("{peer} has not acknowledged the message, which was sent {} times", .tries)]
+    Unacknowledged { peer: CallSign, tries: u32 },
+    #[error("{peer} has rejected the message: it does not take messages")]
+    Rejected { peer: CallSign },
     #[error("{0}")]
     Channel(Box<Flawed>),
     #[error("cannot find the host `{host}`: {why}")]
@@ -281,7 +285,8 @@ impl Problem {
             | Problem::NoPackets { .. } => 2,
             Problem::Transfer { failure, .. } => failed(*failure),
             Problem::Host { .. } | Problem::Nobody { .. } | Problem::NoTnc { .. } => 3,
-            Problem::Link { why: Ended::Refused(_), .. } => 4,
+            Problem::Unacknowledged { .. } => 3,
+            Problem::Link { why: Ended::Refused(_), .. } | Problem::Rejected { .. } => 4,
             Problem::Link { opened: false, .. } => 3,
             Problem::Link { .. } | Problem::Unsent { .. } => 7,
             Problem::Altered => 5,

@@ -1,6 +1,7 @@
 //! `stackwright station`: two stations on a channel without a modem, and their programs.
 
 mod agw;
+mod messages;
 mod operator;
 mod programs;
 // A channel that all hear, at once.

@@ -16,7 +16,7 @@ use crate::station::hub::hub;
 use crate::station::{Station, text};
 
 /// A frame in KISS: no octet of these has to be escaped.
-fn kiss(source: &str, destination: &str, kind: Unnumbered, text: &[u8]) -> Vec<u8> {
+pub(crate) fn kiss(source: &str, destination: &str, kind: Unnumbered, text: &[u8]) -> Vec<u8> {
     kiss_via(DigipeaterPath::DIRECT, source, destination, kind, text)
 }
 
