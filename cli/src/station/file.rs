@@ -33,7 +33,7 @@ use tnc::tncs;
 
 pub(super) use link::PeerEntry;
 pub(super) use program::ProgramEntry;
-pub(super) use serve::{FolderEntry, HostEntry};
+pub(super) use serve::{FolderEntry, HostEntry, KissPlace};
 pub(super) use tnc::TncEntry;
 
 /// How long a file may be, in octets.
@@ -52,7 +52,7 @@ pub(super) struct StationFile {
     pub(super) peers: Vec<PeerEntry>,
     /// Where programs find AGW, and KISS.
     pub(super) agw: Option<SocketAddr>,
-    pub(super) kiss: Option<SocketAddr>,
+    pub(super) kiss: Option<KissPlace>,
     /// Call signs of programs at the port for KISS, which have links of their own.
     pub(super) kiss_calls: Vec<CallSign>,
     /// Those programs also hear what the station and others of them send.
@@ -167,9 +167,10 @@ fn bare_word(text: &str, at: usize) -> Option<&str> {
 
 /// Two things at one place would keep each other out.
 fn places(top: &Table<'_>, file: &StationFile) -> Read<()> {
-    let served = [("AGW", file.agw), ("KISS", file.kiss)];
+    let kiss = file.kiss.as_ref().and_then(KissPlace::address);
+    let served = [("AGW", file.agw), ("KISS", kiss)];
     let entry = |key: &str| top.get("serve").and_then(|serve| serve.table().ok()?.get(key));
-    if let (Some(agw), Some(kiss)) = (file.agw, file.kiss)
+    if let (Some(agw), Some(kiss)) = (file.agw, kiss)
         && meets(agw, &kiss.ip().to_string(), kiss.port())
         && let Some(entry) = entry("kiss")
     {
@@ -191,7 +192,11 @@ fn places(top: &Table<'_>, file: &StationFile) -> Read<()> {
                 let why = "it leads back to this station: name the other one's port";
                 meets(own, host, *port).then(|| why.into())
             }
-            TncAddress::Line(_) => None,
+            TncAddress::Line(LineAddress::Pty { link }) => {
+                let is_taken = file.kiss == Some(KissPlace::Terminal(link.clone()));
+                is_taken.then(|| "the station itself has it, for programs that speak KISS".into())
+            }
+            TncAddress::Line(LineAddress::Serial { .. }) => None,
         };
         let entry = tncs.get(name).and_then(|tnc| tnc.table().ok()?.get("line"));
         if let (Some(why), Some(entry)) = (why, entry) {

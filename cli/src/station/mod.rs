@@ -31,7 +31,7 @@ use crate::flawed::Flawed;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::{say, short};
-use file::{Encryption, FILE_MOST, FolderEntry, ProgramEntry, StationFile, TncEntry};
+use file::{Encryption, FILE_MOST, FolderEntry, KissPlace, ProgramEntry, StationFile, TncEntry};
 use log::Log;
 use setup::Setup;
 use stackwright_parts::Stack;
@@ -79,12 +79,15 @@ pub(crate) fn run(station: &Station) -> Result<(), Problem> {
     driver.turn(&mut stack, &mut Nobody, Some(Duration::ZERO))?;
     for (what, address, there) in [
         ("AGW", file.agw, setup::agw(&stack).listening()),
-        ("KISS", file.kiss, setup::hub(&stack).listening()),
+        ("KISS", file.kiss.as_ref().and_then(KissPlace::address), setup::hub(&stack).listening()),
     ] {
         if let Some(address) = address {
             let local = listening(there).map_err(|why| Problem::Listen { address, why })?;
             say!("{what} for programs: {local}");
         }
+    }
+    if let Some(KissPlace::Terminal(link)) = &file.kiss {
+        say!("KISS for programs: {}", link.display());
     }
     say!("Press Ctrl-C to stop.");
     while !interrupted.load(Relaxed) {
@@ -178,7 +181,8 @@ fn describe(file: &StationFile) {
     for ProgramEntry { call, run, most } in &file.programs {
         say!("  Callers of {call} are connected to {}, at most {most} at once.", run.join(" "));
     }
-    for address in [file.agw, file.kiss].into_iter().flatten() {
+    let kiss = file.kiss.as_ref().and_then(KissPlace::address);
+    for address in [file.agw, kiss].into_iter().flatten() {
         if !address.ip().is_loopback() {
             say!("  Other machines can reach {address}, and transmit with your call sign.");
         }

@@ -20,7 +20,7 @@ use stackwright::ax25::{self, AirRules, AirRulesConfig, Ax25, Beacon, Route};
 use stackwright::compose::Over;
 use stackwright::compose::graph::Builder;
 use stackwright::compress::{Compress, RuleSet};
-use stackwright::contract::{Address, CallSign, Context, Nothing};
+use stackwright::contract::{Address, CallSign, Context, Nothing, Participant};
 use stackwright::ftp::server::{self, Anonymous, Rights};
 use stackwright::ftp::{self, Server};
 use stackwright::ip::{self, Ip};
@@ -30,17 +30,19 @@ use stackwright::resolve::{self, Resolve};
 use stackwright::wire::Pool;
 use stackwright::xstp;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
+use stackwright_drivers::line::LineCalls;
 use stackwright_drivers::programs::{ProgramAt, Programs};
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::{Driver, Readiness};
 use stackwright_parts::{Part as _, Stack};
 
 use super::file::{
-    Encryption, FolderEntry, HostEntry, PeerEntry, ProgramEntry, StationFile, TncEntry,
+    Encryption, FolderEntry, HostEntry, KissPlace, PeerEntry, ProgramEntry, StationFile, TncEntry,
 };
 use super::log::Acting;
 use super::served::Served;
 use super::tncs::{PortTnc, Tncs};
+use crate::line::LineAddress;
 use crate::problem::Problem;
 use crate::stacks::{self, Message};
 
@@ -89,8 +91,16 @@ impl Setup {
             .node(HUB, hub.boxed())
             .over("kiss programs")
             .over(TNCS)
-            .node("kiss programs", tcp(lane::HUB))
             .protocol(TNCS, tncs);
+        let graph = match &file.kiss {
+            Some(KissPlace::Terminal(link)) => {
+                let line = LineAddress::Pty { link: link.clone() };
+                let line = line.open(&driver, lane::HUB, pool.clone())?;
+                let calls = LineCalls::<Message>::default();
+                graph.protocol("kiss programs", Over::new(calls, line))
+            }
+            Some(KissPlace::Address(_)) | None => graph.node("kiss programs", tcp(lane::HUB)),
+        };
         let at_calls = Programs::<Message>::new(
             at_calls(file),
             driver.registry(),
@@ -301,7 +311,10 @@ fn shared(file: &StationFile) -> HubConfig {
         room.messages = 1;
     }
     HubConfig {
-        local: file.kiss.map(Into::into),
+        local: file.kiss.as_ref().map(|place| match place {
+            KissPlace::Address(address) => (*address).into(),
+            KissPlace::Terminal(_) => Participant::OTHER_END,
+        }),
         longest,
         ports: file.tncs.len() as u8,
         echo: file.kiss_echo,

@@ -9,7 +9,22 @@ use super::{CALL, Read, StationFile, own_calls};
 use crate::air::network_of;
 use crate::call::other_call;
 use crate::inet::Network;
+use crate::line::LineAddress;
 use crate::station::reader::{Entry, Table};
+
+/// Where programs find KISS.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum KissPlace {
+    Address(SocketAddr),
+    /// At a pseudo terminal, of which this is the link.
+    Terminal(PathBuf),
+}
+
+impl KissPlace {
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        if let KissPlace::Address(address) = self { Some(*address) } else { None }
+    }
+}
 
 /// A folder that other stations reach.
 #[derive(Debug)]
@@ -45,7 +60,7 @@ pub(super) fn serve(serve: &Table<'_>, file: &mut StationFile) -> Read<()> {
     }
     file.kiss_echo = serve.get("kiss_echo").map_or(Ok(false), |entry| entry.truth())?;
     file.agw = serve.get("agw").map(|entry| listen(&entry)).transpose()?;
-    file.kiss = serve.get("kiss").map(|entry| listen(&entry)).transpose()?;
+    file.kiss = serve.get("kiss").map(|entry| kiss(&entry)).transpose()?;
     file.folder = serve.get("ftp").map(|entry| folder(&entry)).transpose()?;
     Ok(())
 }
@@ -100,6 +115,16 @@ pub(super) fn host(entry: &Entry<'_>, file: &mut StationFile) -> Read<()> {
         file.host.neighbors.push((address, needs("call")?.parsed(CALL, other_call)?));
     }
     Ok(())
+}
+
+fn kiss(entry: &Entry<'_>) -> Read<KissPlace> {
+    const WANTED: &str =
+        "an address and a port, such as \"127.0.0.1:8101\", or a terminal, such as \"pty:./tnc\"";
+    let text = entry.text(WANTED)?;
+    if let Ok(LineAddress::Pty { link }) = LineAddress::parse(text) {
+        return Ok(KissPlace::Terminal(link));
+    }
+    Ok(KissPlace::Address(text.parse().map_err(|_| entry.is_not(WANTED))?))
 }
 
 fn listen(entry: &Entry<'_>) -> Read<SocketAddr> {

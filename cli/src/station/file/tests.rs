@@ -217,6 +217,8 @@ fn mistakes_are_told_where_they_are() {
         (format!("{LEAST}[[ax25.peer]]\ncall = \"A\"\nvia = \"B\""), "\"B\"", "a list"),
         (format!("{LEAST}kiss = \"127.0.0.1:8000\""), "\"127.0.0.1:8000\"", "AGW has it"),
         (format!("{LEAST}kiss = \"0.0.0.0:8000\""), "\"0.0.0.0:8000\"", "AGW has it"),
+        (format!("{LEAST}kiss = \"tnc\""), "\"tnc\"", "\"pty:./tnc\""),
+        (vary(FIRST, "pty:a") + "kiss = \"pty:a\"", "\"pty:a\"", "that speak KISS"),
         (vary(FIRST, "tcp://127.0.0.1:8000"), "\"tcp://127.0.0.1:8000\"", "that speak AGW"),
         (vary(FIRST, "tcp://localhost:8000"), "\"tcp://localhost:8000\"", "that speak AGW"),
         (format!("{LEAST}kiss = \"0.0.0.0:8001\""), "\"tcp://127.0.0.1:8001\"", "that speak KISS"),

@@ -67,7 +67,8 @@ impl Station {
             }
             line.rsplit(' ').next().and_then(|there| there.trim().parse().ok()).expect("an address")
         };
-        let (agw, kiss) = (address("AGW"), address("KISS"));
+        let agw = address("AGW");
+        let kiss = if text.contains("kiss = 'pty:") { agw } else { address("KISS") };
         Station { child, out, begin, agw, kiss, _folder: folder }
     }
 

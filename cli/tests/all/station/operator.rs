@@ -111,6 +111,40 @@ fn what_a_station_sends_is_shown() {
     }
 }
 
+/// A program that wants a serial device has the TNC at a terminal, and again when it comes back.
+#[test]
+fn kiss_is_at_a_terminal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let link = folder.path().join("tnc");
+    let channel = hub();
+    let text = text("N0AAA", channel);
+    let text = text.replace("kiss = \"127.0.0.1:0\"", &format!("kiss = 'pty:{}'", link.display()));
+    let station = Station::start(&text, &[]);
+    let mut air = connect(channel);
+    thread::sleep(Duration::from_millis(300)); // the hub knows it
+    for nth in 0..2 {
+        let mut terminal = std::fs::OpenOptions::new();
+        let mut terminal = terminal.read(true).write(true).open(&link).expect("its link");
+        // It is looked for, so what is heard first may be lost.
+        thread::sleep(Duration::from_secs(1));
+        let (sent, heard) = (format!("sent {nth}"), format!("heard {nth}"));
+        let frame = kiss("N0AAA", "CQ", Unnumbered::Ui, sent.as_bytes());
+        terminal.write_all(&frame).expect("it reads");
+        wait_for(&mut air, sent.as_bytes());
+        air.write_all(&kiss("N0BBB", "CQ", Unnumbered::Ui, heard.as_bytes())).expect("sent");
+        let mut came = Vec::new();
+        while !came.ends_with(heard.as_bytes()) {
+            let mut octet = [0];
+            terminal.read_exact(&mut octet).expect("a frame");
+            came.push(octet[0]);
+        }
+        drop(terminal);
+        thread::sleep(Duration::from_secs(1)); // it is gone
+    }
+    station.stop();
+    assert!(link.symlink_metadata().is_err(), "the link goes with the station");
+}
+
 /// By one that listens at the TNC, and by the station that has listened all the time.
 #[test]
 fn stations_heard_are_listed() {

@@ -5,12 +5,14 @@
 //! | --- | --- |
 //! | `serial.rs` | a serial line |
 //! | `pty.rs` | a pseudo terminal for a program that wants a serial device |
+//! | `calls.rs` | a line as streams |
 //! | `delay.rs` | how long to wait before a line is tried again |
 //!
 //! The line is down while the device is not there, or is not reached. It is tried again after 1, 2,
 //! 4 … seconds: up to 30 where it is a host elsewhere, and up to 2 on this machine, where a try
 //! costs nothing.
 
+mod calls;
 mod delay;
 mod pty;
 mod serial;
@@ -35,6 +37,7 @@ use crate::flow::{Flow, HungUp, SEND_ROOM};
 use crate::readiness::{Readiness, Ready, token};
 use crate::registry::Registry;
 use crate::tcp::connect;
+pub use calls::LineCalls;
 use delay::Delay;
 use pty::Pty;
 use serial::Serial;
