@@ -10,6 +10,7 @@ mod gensio;
 mod hub;
 mod kernel;
 mod load;
+mod operator;
 mod pat;
 mod process;
 mod programs;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         ax25ipd::trials(),
         channel::trials(),
         programs::trials(),
+        operator::trials(),
         kernel::trials(),
         pat::trials(),
         load::trials(),

@@ -35,8 +35,13 @@ impl Process {
 
     /// Starts a station at a TNC of our channel.
     pub(crate) fn on_channel(call: &str, tnc: SocketAddr) -> Self {
+        Self::serving(call, tnc, "")
+    }
+
+    /// The same with more in its file.
+    pub(crate) fn serving(call: &str, tnc: SocketAddr, more: &str) -> Self {
         let access = r#"txdelay = "10 ms", persistence = 0.25, slot = "10 ms""#;
-        Self::with(call, tnc, RATE * SPEED, access)
+        Self::with_more(call, tnc, RATE * SPEED, access, more)
     }
 
     /// Starts a station at a TNC of our channel, of this rate by the clock.
@@ -57,12 +62,16 @@ impl Process {
     }
 
     fn with(call: &str, tnc: SocketAddr, rate: u32, access: &str) -> Self {
+        Self::with_more(call, tnc, rate, access, "")
+    }
+
+    fn with_more(call: &str, tnc: SocketAddr, rate: u32, access: &str, more: &str) -> Self {
         let folder = Scratch::new();
         let file = folder.join("station.toml");
         let text = format!(
             "call = \"{call}\"\n[tnc.test]\nline = \"tcp://{tnc}\"\nrate = {rate}\n\
              kiss = {{ {access} }}\n\
-             [serve]\nagw = \"127.0.0.1:0\"\nkiss = \"127.0.0.1:0\"\nkiss_calls = [\"{call}-1\"]\n"
+             [serve]\nagw = \"127.0.0.1:0\"\nkiss = \"127.0.0.1:0\"\nkiss_calls = [\"{call}-1\"]\n{more}"
         );
         fs::write(&file, text).expect("a folder of ours");
         let mut command = Command::new(stackwright());
