@@ -24,7 +24,11 @@ pub(crate) type Make = fn(&System) -> Stack;
 
 const STACKS: [(&str, Make); 5] = [
     ("artp", |system| {
-        let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
+        let config = artp::Config {
+            epoch: system.epoch(),
+            expires: true,
+            ..artp::Config::new(system.secret())
+        };
         let pool = System::pool();
         let artp = artp::layer_sharing::<BufferTree>(config, system.seed(), pool.clone());
         Opaque::new(Over::new(artp, system.udp_with(pool)))

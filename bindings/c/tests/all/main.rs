@@ -5,10 +5,12 @@
 //! | `abi.rs` | the header, the library and `abi/1.txt` say the same |
 //! | `attacks.rs` | what programs may do wrong, and random calls |
 //! | `programs.rs` | the examples with each other, with Rust and with the program |
+//! | `python.rs` | the wheel: its own tests, and Python with C, with Rust and with the program |
 
 mod abi;
 mod attacks;
 mod programs;
+mod python;
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
@@ -13,10 +14,10 @@ use stackwright_wire::BufferTree;
 use crate::{compiled, has, here, prefix, run};
 
 /// A program that ends with its owner; it says where it listens in its first line.
-struct Server(Child, String);
+pub(crate) struct Server(Child, pub(crate) String);
 
 impl Server {
-    fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it");
         let mut line = String::new();
         let mut said = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -50,8 +51,10 @@ fn a_program_talks_to_another() {
     }
 }
 
-#[test]
-fn a_program_talks_to_an_endpoint_in_rust() {
+/// Runs an endpoint in Rust that sends back what comes; returns what its client says.
+pub(crate) fn echo_in_rust<T: Send + 'static>(
+    client: impl FnOnce(String) -> T + Send + 'static,
+) -> T {
     let stack = |system: &System| {
         let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
         Over::new(artp::layer::<BufferTree>(config, system.seed()), system.udp())
@@ -59,10 +62,7 @@ fn a_program_talks_to_an_endpoint_in_rust() {
     let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
     let endpoint = Endpoint::bind(here, Config::default(), stack).expect("an endpoint");
     let address = endpoint.local().expect("it listens").to_string();
-    let client = thread::spawn(move || {
-        let echo = compiled("examples/echo.c", "echo-rust", &[]);
-        run(Command::new(echo).args(["ask", "artp://", &address, "one", "two"]))
-    });
+    let client = thread::spawn(move || client(address));
     let guest = endpoint.accept().expect("a guest");
     let end = loop {
         match guest.receive() {
@@ -72,26 +72,42 @@ fn a_program_talks_to_an_endpoint_in_rust() {
     };
     assert!(matches!(end, Error::Ended(_)) && end.is_finished(), "{end}");
     drop(guest);
-    assert_eq!(client.join().expect("it says"), "one\ntwo\n");
+    client.join().expect("it says")
+}
+
+#[test]
+fn a_program_talks_to_an_endpoint_in_rust() {
+    let said = echo_in_rust(|address| {
+        let echo = compiled("examples/echo.c", "echo-rust", &[]);
+        run(Command::new(echo).args(["ask", "artp://", &address, "one", "two"]))
+    });
+    assert_eq!(said, "one\ntwo\n");
+}
+
+/// Returns the program; with CI=true it has to be there.
+pub(crate) fn stackwright() -> Option<PathBuf> {
+    let program = env::var_os("STACKWRIGHT").map_or_else(
+        || env::current_exe().expect("a file").with_file_name("../stackwright"),
+        PathBuf::from,
+    );
+    assert!(program.exists() || env::var_os("CI").is_none(), "there is no {}", program.display());
+    program.exists().then_some(program)
+}
+
+/// Returns where `perf serve` says that it listens.
+pub(crate) fn address_of(server: &Server) -> &str {
+    let address = server.1.split("://").nth(1).and_then(|rest| rest.split('"').next());
+    address.expect("where it is")
 }
 
 #[test]
 fn a_program_talks_to_perf() {
-    let program = env::var_os("STACKWRIGHT").map_or_else(
-        || env::current_exe().expect("a file").with_file_name("../stackwright"),
-        Into::into,
-    );
-    if !program.exists() {
-        assert!(env::var_os("CI").is_none(), "there is no {}", program.display());
-        return;
-    }
+    let Some(program) = stackwright() else { return };
     let perf = compiled("tests/perf.c", "perf", &[]);
     for scheme in ["artp", "xtp", "tailored", "tcp", "udp"] {
         let url = format!("{scheme}://127.0.0.1:0");
         let server = Server::start(Command::new(&program).args(["perf", "serve", "--json", &url]));
-        let address = server.1.split("://").nth(1).and_then(|rest| rest.split('"').next());
-        let address = address.expect("where it is");
-        run(Command::new(&perf).args([&format!("{scheme}://"), address, "1000"]));
+        run(Command::new(&perf).args([&format!("{scheme}://"), address_of(&server), "1000"]));
     }
 }
 
