@@ -201,6 +201,11 @@ int sw_remote(const sw_association *association, struct sockaddr *address, sockl
 /* Reports what is known of the path. */
 int sw_path(const sw_association *association, sw_path_report *report);
 
+/* Writes a qlog (0.3, JSON text sequences) into the file fd from now on: when the association was
+ * opened and ended, and what is known of the path as it changes. It is whole once the association
+ * was freed. fd stays the program's, which may close it at once. */
+int sw_qlog(sw_association *association, int fd);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,9 +1,12 @@
 //! Associations: sending, receiving, ending.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::io::IoSliceMut;
+use std::fs::File;
+use std::io::{BufWriter, IoSliceMut};
+use std::os::fd::BorrowedFd;
 use std::ptr;
 
+use rustix::io::fcntl_dupfd_cloexec;
 use stackwright_contract::ask::PathStatistics;
 use stackwright_contract::services::Ended;
 use stackwright_endpoint::blocking;
@@ -170,6 +173,20 @@ exports! {
         status(on_association(association, |state| {
             let report = pointers::structure(report)?.ok_or(Failure::Invalid)?;
             report.set(state.inner.path().longest, state.inner.ask(PathStatistics));
+            Ok(0)
+        }))
+    }
+
+    /// Writes a qlog into a file.
+    fn sw_qlog(association: *mut Association, fd: c_int) -> c_int {
+        status(on_association(association, |state| {
+            if fd < 0 {
+                return Err(Failure::Invalid);
+            }
+            // Borrowed for this call; the kernel refuses what is not open.
+            let borrowed = BorrowedFd::borrow_raw(fd);
+            let own = fcntl_dupfd_cloexec(borrowed, 0).map_err(|_| Failure::Invalid)?;
+            state.inner.qlog(BufWriter::new(File::from(own)));
             Ok(0)
         }))
     }

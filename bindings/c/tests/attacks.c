@@ -43,7 +43,7 @@ static void null_pointers(void)
     CHECK(sw_receive_iov(b, &hole, -1, NULL, 0) == SW_ERROR_INVALID);
     CHECK(sw_receive_iov(b, &hole, 1025, NULL, 0) == SW_ERROR_INVALID);
     CHECK(sw_close(NULL, 0) == SW_ERROR_INVALID && sw_abort(NULL, 0) == SW_ERROR_INVALID);
-    CHECK(sw_begin_close(NULL) == SW_ERROR_INVALID);
+    CHECK(sw_begin_close(NULL) == SW_ERROR_INVALID && sw_qlog(NULL, 1) == SW_ERROR_INVALID);
     CHECK(sw_end(NULL, NULL) == SW_ERROR_INVALID && sw_end(b, NULL) == 0);
     CHECK(sw_set_user(NULL, NULL) == SW_ERROR_INVALID && sw_user(NULL) == NULL);
     CHECK(sw_remote(NULL, (struct sockaddr *)&here, &length) == SW_ERROR_INVALID);
@@ -165,6 +165,7 @@ static void *from_another_thread(void *handles)
     CHECK(sw_end(a, NULL) == SW_ERROR_THREAD && sw_path(a, &report) == SW_ERROR_THREAD);
     CHECK(sw_set_user(a, &here) == SW_ERROR_THREAD && sw_user(a) == NULL);
     CHECK(sw_remote(a, (struct sockaddr *)&here, &length) == SW_ERROR_THREAD);
+    CHECK(sw_begin_close(a) == SW_ERROR_THREAD && sw_qlog(a, 1) == SW_ERROR_THREAD);
     CHECK(sw_free(endpoint) == SW_ERROR_THREAD);
     return NULL;
 }
@@ -213,6 +214,22 @@ static void after_the_end(void)
             ;
         CHECK(sw_free(server) == 0 && sw_free(client) == 0);
     }
+}
+
+static void a_log(void)
+{
+    sw_endpoint *server, *client;
+    sw_association *a, *b;
+    char text[4096] = { 0 };
+    FILE *file = tmpfile();
+    pair("artp", &server, &client, &a, &b);
+    CHECK(file && sw_qlog(a, -1) == SW_ERROR_INVALID && sw_qlog(a, 999) == SW_ERROR_INVALID);
+    CHECK(sw_qlog(a, fileno(file)) == 0);
+    exchange(server, client, a, b);
+    CHECK(sw_free(client) == 0 && sw_free(server) == 0);
+    rewind(file);
+    CHECK(fread(text, 1, sizeof text - 1, file) > 0 && strstr(text, "qlog_version"));
+    CHECK(fclose(file) == 0);
 }
 
 static void begins_to_close(void)
@@ -362,6 +379,7 @@ int main(int count, char **words)
         { "another_thread", another_thread },
         { "after_the_end", after_the_end },
         { "begins_to_close", begins_to_close },
+        { "a_log", a_log },
         { "from_a_signal_handler", from_a_signal_handler },
         { "fork_and_exit", fork_and_exit },
         { "nothing_but_poll", nothing_but_poll },

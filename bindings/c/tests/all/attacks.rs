@@ -37,6 +37,7 @@ attacks! {
     another_thread
     after_the_end
     begins_to_close
+    a_log
     from_a_signal_handler
     fork_and_exit
     nothing_but_poll
