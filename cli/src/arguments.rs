@@ -17,6 +17,7 @@ use crate::dissector::Dissector;
 use crate::explain::{Draw, Explain};
 use crate::features::Features;
 use crate::generate::{Completions, Manual};
+use crate::group::Group;
 use crate::heard::Heard;
 use crate::jis::Jis;
 use crate::monitor::Monitor;
@@ -123,6 +124,9 @@ pub(crate) enum Command {
     Station(Station),
     /// Call a station by radio, as a terminal on an AX.25 link through a TNC.
     Connect(Connect),
+    /// Processes that know who of them is there, and tell all of them.
+    #[command(subcommand)]
+    Group(Group),
     /// Decode the packets of a capture (pcapng or pcap), header by header.
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.

@@ -35,6 +35,7 @@ mod features;
 mod flawed;
 mod generate;
 mod graphs;
+mod group;
 mod heard;
 mod hearing;
 mod identity;
@@ -115,6 +116,7 @@ fn obey(words: Vec<OsString>) -> u8 {
         Command::Features(features) => (features.json, features::run(features)),
         Command::Channel(channel) => (channel.json, channel::run(channel)),
         Command::Monitor(monitor) => (monitor.json, monitor::run(monitor)),
+        Command::Group(group) => (group.json(), group::run(group)),
         Command::Heard(heard) => (heard.json, heard::run(heard)),
         Command::Aprs(aprs) => (aprs.json, aprs::run(aprs)),
         Command::Station(station) => (false, station::run(station)),

@@ -8,7 +8,7 @@
 //! | [`base`] | generated bases: what every protocol with associations needs |
 //! | [`wire`] | messages, headers, checks |
 //! | [`transport`], [`policies`] | a transport with slots, and what fits them |
-//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`compress`], [`copy`], [`dsr`], [`ethernet`], [`framed`], [`ftp`], [`ip`], [`jis`], [`kiss`], [`merged`], [`ordered`], [`proxy`], [`resolve`], [`stop_and_wait`], [`tailored`], [`tcp`], [`tls`], [`udp`], [`xtp`] | protocols |
+//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`compress`], [`copy`], [`dsr`], [`ethernet`], [`framed`], [`ftp`], [`group`], [`ip`], [`jis`], [`kiss`], [`merged`], [`ordered`], [`proxy`], [`resolve`], [`stop_and_wait`], [`tailored`], [`tcp`], [`tls`], [`udp`], [`xtp`] | protocols |
 //! | [`catalogue`] | the protocols there are, with their facts |
 //! | `channel` | with the feature `channel`: a radio channel without radios |
 //! | `drivers`, `endpoint`, `stacks` | with the feature `endpoint`: running a stack on the kernel's sockets; with the feature `tokio`, its calls are awaited |
@@ -36,6 +36,7 @@ pub use stackwright_endpoint as endpoint;
 pub use stackwright_ethernet as ethernet;
 pub use stackwright_framed as framed;
 pub use stackwright_ftp as ftp;
+pub use stackwright_group as group;
 pub use stackwright_ip as ip;
 pub use stackwright_jis as jis;
 pub use stackwright_kiss as kiss;

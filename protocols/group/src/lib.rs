@@ -1,0 +1,35 @@
+//! Groups of processes, from small layers that all speak one service: `Groups`.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `layer.rs` | a layer: what it adds, with defaults that pass everything on |
+//! | `mesh.rs` | the carrier: groups over datagrams, an association with each member |
+//! | `nak.rs`, `log.rs` | numbers, the log of unstable casts, what is missing is asked for |
+//! | `detector.rs` | who was silent for too long |
+//! | `membership/` | views, agreed by ballots: virtual synchrony, one primary view at a time |
+//! | `wire.rs` | octets of what the layers say to each other |
+//!
+//! From below: `Views over Detector over Nak over Mesh over` datagrams. Each may be left out;
+//! the rule book says what is promised then.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod detector;
+mod layer;
+mod log;
+mod membership;
+mod mesh;
+mod nak;
+#[cfg(test)]
+mod trials;
+mod wire;
+
+pub use detector::Detector;
+pub use layer::{GroupHooks, GroupPlace, MicroLayer};
+pub use membership::{Views, ViewsConfig};
+pub use mesh::{Mesh, MeshConfig};
+pub use nak::{Nak, NakConfig};

@@ -1,0 +1,140 @@
+//! Who is in no view, and who was left behind in an old one.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use stackwright_contract::Participant;
+use stackwright_contract::services::{Ballot, GroupMember, GroupView};
+use stackwright_wire::Message as Octets;
+
+use super::message::{Choice, ViewKey, What, key};
+use super::{Identity, JOINERS_MOST, Views, rank};
+use crate::layer::GroupPlace;
+
+impl<M: Octets> Views<M> {
+    /// Asks to be a member; founds a group where there is none.
+    pub(super) fn join(&mut self, at: &mut impl GroupPlace<M>) {
+        let (Some(group), now) = (self.group, at.cx().now()) else { return };
+        if self.config.founding.is_some_and(|founding| now.since(self.silent) >= founding) {
+            let (participant, incarnation) = self.own;
+            let members = alloc::vec![GroupMember { participant, incarnation, votes: true }];
+            let ballot = Ballot { count: 0, incarnation };
+            let view = GroupView { number: 1, ballot, members, me: None, primary: true };
+            self.is_ready = true;
+            return self.enter(at, &view);
+        }
+        let founds = self.config.founding.is_some();
+        self.say(at, group, ViewKey::default(), Ballot::default(), What::Join { founds });
+    }
+
+    /// Handles JOIN.
+    pub(super) fn asked_to_join(
+        &mut self,
+        at: &mut impl GroupPlace<M>,
+        from: Identity,
+        founds: bool,
+    ) {
+        let Some(own) = &self.view else {
+            if founds && from.0 < self.own.0 {
+                self.silent = at.cx().now();
+            }
+            return;
+        };
+        if rank(&own.view, from).is_some() {
+            // It is in the view and was never told so.
+            if self.keeps(7) {
+                let (of, view) = (key(&own.view), own.view.clone());
+                let choice = Choice { ballot: view.ballot, view, target: Arc::new([]) };
+                self.say(at, from.0, of, choice.ballot, What::Install(choice));
+            }
+        } else if self.joiners.len() < JOINERS_MOST {
+            self.joiners.insert(from, at.cx().now());
+        }
+    }
+
+    /// Says what other members have to know of it.
+    pub(super) fn speak_up(&mut self, at: &mut impl GroupPlace<M>) {
+        let (Some(own), Some(group)) = (&self.view, self.group) else { return };
+        let of = key(&own.view);
+        let votes = own.view.me.is_some_and(|me| own.view.members[usize::from(me.0)].votes);
+        let is_stuck = own.blocked.is_some() || own.suspects.contains(&true);
+        if !votes && self.is_ready {
+            self.say_to_all(at, Ballot::default(), &What::Ready);
+        }
+        if self.leaves.is_some() {
+            self.say_to_all(at, Ballot::default(), &What::Leave);
+        }
+        if is_stuck && self.keeps(9) {
+            self.say(at, group, of, Ballot::default(), What::Announce);
+        }
+    }
+
+    /// Handles ANNOUNCE: who is in an older view is told.
+    pub(super) fn announced(
+        &mut self,
+        at: &mut impl GroupPlace<M>,
+        from: Participant,
+        of: ViewKey,
+    ) {
+        let Some(own) = &self.view else {
+            self.silent = at.cx().now();
+            return;
+        };
+        if own.view.number > of.0 {
+            let (newer, view) = (key(&own.view), own.view.clone());
+            self.say(at, from, newer, Ballot::default(), What::Newer(view));
+            self.show_way_out(at, from, of);
+        }
+    }
+
+    /// Tells a member of the last view how it goes on.
+    pub(super) fn show_way_out(
+        &mut self,
+        at: &mut impl GroupPlace<M>,
+        to: Participant,
+        of: ViewKey,
+    ) {
+        if let Some((last, choice)) = &self.way_out
+            && *last == of
+        {
+            let choice = choice.clone();
+            self.say(at, to, of, choice.ballot, What::Install(choice));
+        }
+    }
+
+    /// Handles NEWER.
+    pub(super) fn left_behind(&mut self, at: &mut impl GroupPlace<M>, newer: Arc<GroupView>) {
+        let Some(own) = &self.view else { return };
+        let here = own.view.number;
+        if newer.number <= here {
+            return;
+        }
+        if rank(&newer, self.own).is_none() {
+            // The view after the own one comes as INSTALL, from whoever answers.
+            if newer.number > here.saturating_add(1) {
+                self.fall_out(at);
+            }
+            return;
+        }
+        let now = at.cx().now();
+        let since = *self.lagging.get_or_insert(now);
+        if now.since(since) > 2 * self.config.round {
+            // A member of it all the same; without what came in between, so without its vote.
+            let outside = GroupView { members: Vec::new(), primary: false, ..(*own.view).clone() };
+            self.is_ready = !self.config.state;
+            self.way_out = None;
+            self.enter(at, &outside);
+            self.enter(at, &newer);
+        }
+    }
+
+    /// It is in no view any more, and comes back as another.
+    pub(super) fn fall_out(&mut self, at: &mut impl GroupPlace<M>) {
+        let Some(own) = &self.view else { return };
+        let view = GroupView { members: Vec::new(), primary: false, ..(*own.view).clone() };
+        self.own.1 = at.cx().random(u64::MAX);
+        (self.is_ready, self.way_out) = (false, None);
+        self.silent = at.cx().now();
+        self.enter(at, &view);
+    }
+}

@@ -1,0 +1,146 @@
+//! What members and those who want to be say to each other about views.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use stackwright_contract::services::{Ballot, CastCounts, GroupView};
+
+use crate::wire::{self, Reader};
+
+/// A view as messages name it.
+pub(super) type ViewKey = (u32, Ballot);
+
+/// Returns the name of a view.
+pub(super) fn key(view: &GroupView) -> ViewKey {
+    (view.number, view.ballot)
+}
+
+/// A view that was proposed, and what is delivered of each sender before it.
+#[derive(Clone, Debug)]
+pub(super) struct Choice {
+    pub(super) ballot: Ballot,
+    pub(super) view: Arc<GroupView>,
+    /// None in answer to who has joined, and delivers nothing of the view before.
+    pub(super) target: CastCounts,
+}
+
+/// A message.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    /// The view of its sender, or that of which it speaks.
+    pub(super) of: ViewKey,
+    pub(super) ballot: Ballot,
+    pub(super) what: What,
+}
+
+/// What a message says.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// Who hears this promises to take no lower ballot, and nothing more in this view.
+    Prepare,
+    /// The answer: whether it has the state, what it has, and what it had accepted.
+    Promise { votes: bool, have: Vec<u32>, accepted: Option<Choice> },
+    /// There is a higher ballot.
+    Refuse,
+    /// This is to be the next view.
+    Accept(Choice),
+    /// The answer: it has all of the target.
+    Accepted,
+    /// This is the next view.
+    Install(Choice),
+    /// Who says it wants to be a member, and whether it begins a group where there is none.
+    Join { founds: bool },
+    /// It has the state.
+    Ready,
+    /// It does not want to be a member any more.
+    Leave,
+    /// It is in this view, and cannot go on alone.
+    Announce,
+    /// There is a newer view.
+    Newer(Arc<GroupView>),
+}
+
+impl What {
+    const fn kind(&self) -> u8 {
+        match self {
+            What::Prepare => 0,
+            What::Promise { .. } => 1,
+            What::Refuse => 2,
+            What::Accept(_) => 3,
+            What::Accepted => 4,
+            What::Install(_) => 5,
+            What::Join { .. } => 6,
+            What::Ready => 7,
+            What::Leave => 8,
+            What::Announce => 9,
+            What::Newer(_) => 10,
+        }
+    }
+}
+
+impl Message {
+    /// Returns its octets: kind, flags, view, ballot, and what the kind has.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut octets = alloc::vec![self.what.kind(), 0];
+        octets.extend(self.of.0.to_be_bytes());
+        wire::push_ballot(&mut octets, self.of.1);
+        wire::push_ballot(&mut octets, self.ballot);
+        match &self.what {
+            What::Promise { votes, have, accepted } => {
+                octets[1] = u8::from(*votes) | u8::from(accepted.is_some()) << 1;
+                wire::push_counts(&mut octets, have);
+                if let Some(choice) = accepted {
+                    wire::push_ballot(&mut octets, choice.ballot);
+                    push_choice(&mut octets, choice);
+                }
+            }
+            What::Accept(choice) | What::Install(choice) => push_choice(&mut octets, choice),
+            What::Join { founds } => octets[1] = u8::from(*founds),
+            What::Newer(view) => wire::push_view(&mut octets, view),
+            _ => {}
+        }
+        octets
+    }
+
+    /// Reads a message; `None`: it is none.
+    pub(super) fn decode(octets: &[u8]) -> Option<Self> {
+        let mut front = Reader(octets);
+        let (kind, flags) = (front.u8()?, front.u8()?);
+        let of = (front.u32()?, front.ballot()?);
+        let ballot = front.ballot()?;
+        let what = match kind {
+            0 => What::Prepare,
+            1 => {
+                let have = front.counts()?;
+                let accepted = if flags & 2 != 0 {
+                    let ballot = front.ballot()?;
+                    Some(choice(&mut front, ballot)?)
+                } else {
+                    None
+                };
+                What::Promise { votes: flags & 1 != 0, have, accepted }
+            }
+            2 => What::Refuse,
+            3 => What::Accept(choice(&mut front, ballot)?),
+            4 => What::Accepted,
+            5 => What::Install(choice(&mut front, ballot)?),
+            6 => What::Join { founds: flags & 1 != 0 },
+            7 => What::Ready,
+            8 => What::Leave,
+            9 => What::Announce,
+            10 => What::Newer(front.view()?.into()),
+            _ => return None,
+        };
+        Some(Message { of, ballot, what })
+    }
+}
+
+fn push_choice(octets: &mut Vec<u8>, choice: &Choice) {
+    wire::push_view(octets, &choice.view);
+    wire::push_counts(octets, &choice.target);
+}
+
+fn choice(front: &mut Reader<'_>, ballot: Ballot) -> Option<Choice> {
+    let (view, target) = (front.view()?.into(), front.counts()?.into());
+    Some(Choice { ballot, view, target })
+}

@@ -1,0 +1,409 @@
+//! Views, agreed by ballots: Paxos on the sequence of views, so that there is one primary view of
+//! each number, and who goes from one to the next has delivered the same in between.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `message.rs` | what is said |
+//! | `member.rs` | who is in a view: promises, accepts, installs |
+//! | `round.rs` | who proposes the next view: its first voter that is not suspected |
+//! | `join.rs` | who is in none, and who is left behind |
+//!
+//! ```text
+//! proposer ── PREPARE(b) ──▸ all members
+//!   b ≥ promised? promised = b, Block, Freeze ── PROMISE(have, accepted) ──▸
+//!   all that are not suspected have promised, and a quorum: the accepted view of the highest
+//!   ballot, else who promised and who joins; target = the most that any of them has
+//! proposer ── ACCEPT(b, view, target) ──▸
+//!   fetches up to the target, then accepted = it ── ACCEPTED ──▸
+//!   all of the next view that promised, and a quorum
+//! proposer ── INSTALL(view, target) ──▸ old and new
+//!   delivers up to the target; then Install down, View up
+//! ```
+
+mod join;
+mod member;
+mod message;
+mod round;
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use stackwright_contract::services::{
+    Ballot, Batch, CastCounts, Credit, GroupKind, GroupNotice, GroupOrder, GroupProperties,
+    GroupView, Outsider, Rank,
+};
+use stackwright_contract::{Duration, Facts, Guarantees, Instant, Participant};
+use stackwright_wire::Message as Octets;
+
+use crate::layer::{GroupHooks, GroupPlace};
+use message::{Choice, Message, ViewKey, What, key};
+use round::Round;
+
+const NAME: &str = "membership";
+
+/// Who may join in one view, at most.
+const JOINERS_MOST: usize = 256;
+
+/// How a group begins, and how fast it changes.
+#[derive(Clone, Copy, Debug)]
+pub struct ViewsConfig {
+    /// Who has heard of no group, and of nobody with a lower address that would do the same, for
+    /// this long is the first member of one; `None`: it waits for a group. Of one process, and once: who comes back would
+    /// found a second group beside the first.
+    pub founding: Option<Duration>,
+    /// A proposal without progress for this long is given up for a higher one.
+    pub round: Duration,
+    /// How long the application may take to stop casting; then its casts wait for the next view.
+    pub patience: Duration,
+    /// Whether members have a state, so that one that joins votes after [`GroupOrder::Ready`] only.
+    pub state: bool,
+    /// The rule that is left out, by its number; 0: none.
+    #[cfg(test)]
+    pub(crate) mutant: u8,
+}
+
+impl Default for ViewsConfig {
+    fn default() -> Self {
+        ViewsConfig {
+            founding: None,
+            round: Duration::from_millis(300),
+            patience: Duration::from_secs(1),
+            state: false,
+            #[cfg(test)]
+            mutant: 0,
+        }
+    }
+}
+
+/// A process: an address that comes back is another one.
+type Identity = (Participant, u64);
+
+/// The hooks of the layer.
+pub struct Views<M> {
+    config: ViewsConfig,
+    group: Option<Participant>,
+    own: Identity,
+    /// Whether it has the state.
+    is_ready: bool,
+    view: Option<InView>,
+    round: Option<Round>,
+    /// Who wants to be a member, and when it last said so; who has the state; who leaves.
+    joiners: BTreeMap<Identity, Instant>,
+    readies: BTreeSet<Identity>,
+    leavers: BTreeSet<Identity>,
+    /// The way out of the last view, for members that are still in it.
+    way_out: Option<(ViewKey, Choice)>,
+    /// Since when a newer view is known that it is in, and to which it does not get.
+    lagging: Option<Instant>,
+    /// The highest count of a ballot that was heard of.
+    most: u32,
+    /// Before then no proposal is begun.
+    waits: Instant,
+    ticks: Instant,
+    /// Since when no group was heard of.
+    silent: Instant,
+    /// Until when it waits for the view without it.
+    leaves: Option<Instant>,
+    /// Casts that wait for the next view.
+    held: VecDeque<(Batch<M>, GroupProperties)>,
+    /// What it says to itself.
+    to_self: VecDeque<Message>,
+}
+
+/// What a member knows of its view.
+struct InView {
+    view: Arc<GroupView>,
+    suspects: Vec<bool>,
+    /// Since when its casts wait, and whether the layer above has stopped.
+    blocked: Option<(Instant, bool)>,
+    promised: Ballot,
+    /// Who proposed that, and whether it waits for the promise.
+    proposer: Option<(Participant, bool)>,
+    offered: Option<Choice>,
+    accepted: Option<Choice>,
+    installs: Option<Choice>,
+    /// What the log below is to fetch.
+    fills: Option<CastCounts>,
+}
+
+impl<M: Octets> Views<M> {
+    /// Makes the hooks.
+    pub fn new(config: ViewsConfig) -> Self {
+        Views {
+            config,
+            group: None,
+            own: (Participant::OTHER_END, 0),
+            is_ready: false,
+            view: None,
+            round: None,
+            joiners: BTreeMap::new(),
+            readies: BTreeSet::new(),
+            leavers: BTreeSet::new(),
+            way_out: None,
+            lagging: None,
+            most: 0,
+            waits: Instant::START,
+            ticks: Instant::END,
+            silent: Instant::START,
+            leaves: None,
+            held: VecDeque::new(),
+            to_self: VecDeque::new(),
+        }
+    }
+
+    /// Returns the views that it is in, was offered, has accepted or proposes, and whether it has
+    /// the state: what is lost with its memory.
+    pub fn views(&self) -> (impl Iterator<Item = &GroupView>, bool) {
+        let own = self.view.iter();
+        let of = own.flat_map(|own| {
+            let choices = [&own.offered, &own.accepted, &own.installs].into_iter().flatten();
+            choices.map(|choice| &*choice.view).chain([&*own.view])
+        });
+        let proposed = self.round.iter().filter_map(|round| Some(&*round.chosen.as_ref()?.view));
+        (of.chain(proposed), self.is_ready)
+    }
+
+    /// Returns which process it is.
+    pub fn identity(&self) -> (Participant, u64) {
+        self.own
+    }
+
+    /// Returns whether a rule of the algorithm holds: a mutant lacks one.
+    #[inline(always)]
+    fn keeps(&self, _rule: u8) -> bool {
+        #[cfg(test)]
+        return self.config.mutant != _rule;
+        #[cfg(not(test))]
+        true
+    }
+
+    fn key(&self) -> Option<ViewKey> {
+        self.view.as_ref().map(|own| key(&own.view))
+    }
+
+    /// Says something of a view to a participant, which may be oneself.
+    fn say(
+        &mut self,
+        at: &mut impl GroupPlace<M>,
+        participant: Participant,
+        of: ViewKey,
+        ballot: Ballot,
+        what: What,
+    ) {
+        let message = Message { of, ballot, what };
+        if participant == self.own.0 {
+            return self.to_self.push_back(message);
+        }
+        let (incarnation, octets) = (self.own.1, message.encode());
+        let message = M::with_headroom(64, &octets);
+        at.order(GroupOrder::Outside(Box::new(Outsider { participant, incarnation, message })));
+    }
+
+    /// Says something to every member of the own view.
+    fn say_to_all(&mut self, at: &mut impl GroupPlace<M>, ballot: Ballot, what: &What) {
+        let Some(view) = self.view.as_ref().map(|own| own.view.clone()) else { return };
+        for member in &view.members {
+            self.say(at, member.participant, key(&view), ballot, what.clone());
+        }
+    }
+
+    /// Handles what was said, by others and then by oneself.
+    fn hear(&mut self, at: &mut impl GroupPlace<M>, from: Identity, message: Message) {
+        self.handle(at, from, message);
+        self.hear_self(at);
+    }
+
+    fn hear_self(&mut self, at: &mut impl GroupPlace<M>) {
+        while let Some(message) = self.to_self.pop_front() {
+            self.handle(at, self.own, message);
+        }
+    }
+
+    fn handle(&mut self, at: &mut impl GroupPlace<M>, from: Identity, message: Message) {
+        let Message { of, ballot, what } = message;
+        let is_here = self.key() == Some(of);
+        match what {
+            What::Prepare if is_here => self.prepare(at, from, ballot),
+            What::Prepare => self.show_way_out(at, from.0, of),
+            What::Promise { votes, have, accepted } if is_here => {
+                self.promised(at, from, ballot, (votes, have), accepted);
+            }
+            What::Refuse if is_here => self.refused(at, ballot),
+            What::Accept(choice) if is_here => self.offer(at, from.0, choice),
+            What::Accepted if is_here => self.accepted(at, from, ballot),
+            What::Install(choice) => self.told_to_install(at, of, choice),
+            What::Join { founds } => self.asked_to_join(at, from, founds),
+            What::Ready if self.rank(from).is_some() => drop(self.readies.insert(from)),
+            What::Leave if self.rank(from).is_some() => drop(self.leavers.insert(from)),
+            What::Announce => self.announced(at, from.0, of),
+            What::Newer(view) => self.left_behind(at, view),
+            _ => {}
+        }
+    }
+
+    /// Returns the rank of a process in the own view.
+    fn rank(&self, who: Identity) -> Option<usize> {
+        rank(&self.view.as_ref()?.view, who)
+    }
+
+    /// Begins a view: below, then above, then with what waited for it.
+    fn enter(&mut self, at: &mut impl GroupPlace<M>, view: &GroupView) {
+        let me = rank(view, self.own).map(|rank| Rank(rank as u16));
+        let view = Arc::new(GroupView { me, ..view.clone() });
+        self.round = None;
+        self.joiners.clear();
+        self.readies.clear();
+        self.leavers.clear();
+        self.lagging = None;
+        self.view = me.is_some().then(|| InView {
+            suspects: alloc::vec![false; view.members.len()],
+            blocked: None,
+            promised: Ballot::default(),
+            proposer: None,
+            offered: None,
+            accepted: None,
+            installs: None,
+            fills: None,
+            view: view.clone(),
+        });
+        at.order(GroupOrder::Install(view.clone()));
+        if self.is_ready {
+            at.order(GroupOrder::Ready);
+        }
+        at.notice(GroupNotice::View(view));
+        if me.is_none() {
+            return;
+        }
+        self.config.founding = None;
+        for (batch, properties) in core::mem::take(&mut self.held) {
+            // A rank of the last view names nobody in this one.
+            if properties.kind == GroupKind::Cast {
+                at.send(batch, properties);
+            } else {
+                at.give(batch.cost());
+            }
+        }
+    }
+}
+
+/// Returns the rank of a process in a view.
+fn rank(view: &GroupView, who: Identity) -> Option<usize> {
+    view.members.iter().position(|member| (member.participant, member.incarnation) == who)
+}
+
+/// Returns whether those voters that `has` names are a quorum: a majority, or half of them with the
+/// first. `halves` is so but in a mutant.
+fn quorum(view: &GroupView, halves: bool, has: impl Fn(usize) -> bool) -> bool {
+    let voters = || view.members.iter().enumerate().filter(|(_, member)| member.votes);
+    let (all, some) = (voters().count(), voters().filter(|(rank, _)| has(*rank)).count());
+    let has_half = halves && 2 * some == all;
+    2 * some > all || has_half && voters().next().is_some_and(|(rank, _)| has(rank))
+}
+
+/// Returns whether the processes that `has` names are a quorum of a view.
+#[cfg(test)]
+pub(crate) fn quorum_of(view: &GroupView, has: impl Fn(Identity) -> bool) -> bool {
+    quorum(view, true, |rank| {
+        let member = view.members[rank];
+        has((member.participant, member.incarnation))
+    })
+}
+
+impl<M: Octets> GroupHooks<M> for Views<M> {
+    const FACTS: Facts = Facts {
+        needs: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE),
+        gives: Guarantees::VIEWS.and(Guarantees::SYNCHRONY),
+        passes: Guarantees::RELIABLE
+            .and(Guarantees::ORDERED)
+            .and(Guarantees::ONCE)
+            .and(Guarantees::CHECKED),
+        ..Facts::named(NAME)
+    };
+
+    fn open(&mut self, _: &mut impl GroupPlace<M>, group: Participant, _: Option<Participant>) {
+        self.group = Some(group);
+    }
+
+    fn opened(&mut self, at: &mut impl GroupPlace<M>, local: Participant, credit: Credit) {
+        self.own = (local, at.cx().random(u64::MAX));
+        (self.silent, self.ticks) = (at.cx().now(), at.cx().now());
+        at.opened(local, credit);
+    }
+
+    fn send(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, to: GroupProperties) {
+        match &self.view {
+            Some(InView { blocked: None | Some((_, false)), .. }) => at.send(batch, to),
+            _ => self.held.push_back((batch, to)),
+        }
+    }
+
+    fn order(&mut self, at: &mut impl GroupPlace<M>, order: GroupOrder<M>) {
+        match order {
+            GroupOrder::Blocked => self.stopped(at),
+            GroupOrder::Ready => {
+                self.is_ready = true;
+                at.order(GroupOrder::Ready);
+            }
+            GroupOrder::Suspect(Rank(rank)) => self.suspect(rank, true),
+            other => at.order(other),
+        }
+        self.hear_self(at);
+    }
+
+    fn notice(&mut self, at: &mut impl GroupPlace<M>, notice: GroupNotice<M>) {
+        match notice {
+            GroupNotice::Outside(mut outsider) => {
+                let length = outsider.message.len();
+                match outsider.message.front(length).and_then(Message::decode) {
+                    Some(said) => {
+                        let from = (outsider.participant, outsider.incarnation);
+                        self.hear(at, from, said);
+                    }
+                    None => at.cx().dropped(NAME, "no message about views"),
+                }
+            }
+            GroupNotice::Frozen(have) => self.frozen(at, &have),
+            GroupNotice::Filled => self.filled(at),
+            GroupNotice::Suspected(Rank(rank)) => self.suspect(rank, true),
+            // A ballot that has begun goes on without it: it comes back as a joiner.
+            GroupNotice::Heard(Rank(rank)) => self.suspect(rank, false),
+            other => return at.notice(other),
+        }
+        self.hear_self(at);
+    }
+
+    fn close(&mut self, at: &mut impl GroupPlace<M>) {
+        let is_alone = self.view.as_ref().is_none_or(|own| own.view.members.len() == 1);
+        if is_alone {
+            return at.close();
+        }
+        self.leaves = Some(at.cx().now() + self.config.patience);
+        self.ticks = at.cx().now();
+    }
+
+    fn ended(&mut self) {
+        *self = Views::new(self.config);
+    }
+
+    fn timeout(&mut self, at: &mut impl GroupPlace<M>) {
+        let now = at.cx().now();
+        self.ticks = now + self.config.round / 12;
+        if self.leaves.is_some_and(|leaves| leaves <= now) {
+            return at.close();
+        }
+        if self.view.is_some() {
+            self.lose_patience(at);
+            self.speak_up(at);
+            self.go_on(at);
+        } else {
+            self.join(at);
+        }
+        self.hear_self(at);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        Some(self.ticks)
+    }
+}

@@ -1,0 +1,349 @@
+//! The carrier of a group over datagrams: one association with each member, and with whoever asks.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use stackwright_contract::ask::{Ask, Question};
+use stackwright_contract::services::{
+    Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, GroupKind, GroupNotice,
+    GroupOrder, GroupProperties, GroupView, Groups, GroupsIndication, GroupsRequest,
+    MessageProperties, Outsider, Rank,
+};
+use stackwright_contract::{
+    Arrivals, Context, Facts, Guarantees, Handle, IndicationTo, Names, Outlet, Participant,
+    PathLimits, Protocol, RequestTo,
+};
+use stackwright_wire::{Header, Message};
+
+use crate::wire;
+
+const NAME: &str = "mesh";
+
+/// Members and strangers with an association, at most: a stranger gives way.
+const ASSOCIATIONS_MOST: usize = 1024;
+
+/// Names that wait for arrivals.
+const AWAITED: usize = 8;
+
+/// What the mesh is told.
+#[derive(Clone, Debug, Default)]
+pub struct MeshConfig {
+    /// Whom the group's address reaches: where members may be.
+    pub peers: Vec<Participant>,
+}
+
+/// The header of every packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub(crate) struct MeshHeader {
+    /// 1.
+    #[bits(4)]
+    #[fixed(1)]
+    pub version: (),
+    /// 0: a message of a member in a view; 1: of somebody, in none.
+    #[bits(4)]
+    pub kind: u8,
+    /// Reserved, 0.
+    pub reserved: u8,
+    /// The sender's rank; in no view, the port at which it listens: what it sends leaves from
+    /// another.
+    pub rank: u16,
+    /// The view's mark, or the low half of the group's.
+    pub tag: u32,
+}
+
+const IN_VIEW: u8 = 0;
+const OUTSIDE: u8 = 1;
+
+/// The protocol: groups over datagrams.
+pub struct Mesh<M> {
+    config: MeshConfig,
+    group: Option<Open<M>>,
+    below: Arrivals<(), Peer, Names<()>>,
+    peers: BTreeMap<Participant, Handle>,
+    turns: u64,
+}
+
+struct Open<M> {
+    name: Handle,
+    /// The group's address, and the hash of it.
+    remote: Participant,
+    hash: u64,
+    local: Participant,
+    listener: Handle,
+    /// The view, and its mark.
+    view: Option<(Arc<GroupView>, u32)>,
+    message: core::marker::PhantomData<fn() -> M>,
+}
+
+struct Peer {
+    remote: Participant,
+    down: Credit,
+    heard: u64,
+}
+
+type Out<'a, M> = &'a mut dyn Outlet<Mesh<M>>;
+
+impl<M: Message> Mesh<M> {
+    /// Makes the carrier.
+    pub fn new(config: MeshConfig) -> Self {
+        Mesh { config, group: None, below: Arrivals::default(), peers: BTreeMap::new(), turns: 0 }
+    }
+
+    fn open(&mut self, name: Handle, remote: Participant, local: Participant, out: Out<'_, M>) {
+        let listener = self.below.listen(());
+        let (hash, view, message) = (wire::group(remote), None, core::marker::PhantomData);
+        self.group = Some(Open { name, remote, hash, local, listener, view, message });
+        out.request(DatagramsRequest::Listen { listener, local });
+        self.expect(listener, out);
+    }
+
+    fn expect(&mut self, listener: Handle, out: Out<'_, M>) {
+        let credit = Credit::ROOM;
+        while self.below.awaited(listener) < AWAITED {
+            let Some(association) = self.below.expect(listener, credit) else { return };
+            out.request(DatagramsRequest::Await { listener, association, credit });
+        }
+    }
+
+    /// Sends a packet to a participant: as everything here, it may be lost.
+    fn transmit(&mut self, cx: &Context, to: Participant, message: M, out: Out<'_, M>) {
+        let Some(local) = self.group.as_ref().map(|open| open.local) else { return };
+        if to == local {
+            return;
+        }
+        let name = self.peers.get(&to).copied().unwrap_or_else(|| {
+            self.make_room(out);
+            let down = Credit::NONE;
+            let (credit, heard) = (Credit::ROOM, self.turns);
+            let association = self.below.open(|_| Peer { remote: to, down, heard });
+            self.peers.insert(to, association);
+            let (remote, local) = (to, None);
+            out.request(DatagramsRequest::Open { association, remote, local, credit });
+            association
+        });
+        let batch: Batch<M> = message.into();
+        match self.below.get_mut(name) {
+            Some(peer) if peer.down.covers(batch.cost()) => {
+                peer.down -= batch.cost();
+                let properties = MessageProperties::default();
+                out.request(DatagramsRequest::Send { association: name, batch, properties });
+            }
+            _ => cx.dropped(NAME, "there is no room for it below"),
+        }
+    }
+
+    /// Ends the association with the stranger that was silent for longest, where there are many.
+    fn make_room(&mut self, out: Out<'_, M>) {
+        let members = self.group.as_ref().and_then(|open| open.view.as_ref());
+        let is_member = |to: &Participant| {
+            members.is_some_and(|(view, _)| view.members.iter().any(|m| m.participant == *to))
+                || self.config.peers.contains(to)
+        };
+        if self.peers.len() < ASSOCIATIONS_MOST {
+            return;
+        }
+        let silent = self.peers.iter().filter(|(to, _)| !is_member(to));
+        let heard = |name: Handle| self.below.get(name).map(|peer| peer.heard);
+        if let Some((to, name)) = silent.min_by_key(|(_, name)| heard(**name)) {
+            let (to, name) = (*to, *name);
+            self.peers.remove(&to);
+            out.request(DatagramsRequest::Close { name });
+        }
+    }
+
+    fn cast(
+        &mut self,
+        cx: &Context,
+        batch: Batch<M>,
+        properties: GroupProperties,
+        out: Out<'_, M>,
+    ) {
+        let Some(Open { view: Some((view, tag)), .. }) = &self.group else { return };
+        let (view, tag) = (view.clone(), *tag);
+        let Some(me) = view.me else { return };
+        let mut message = batch.into_single();
+        message.push(&MeshHeader { version: (), kind: IN_VIEW, reserved: 0, rank: me.0, tag });
+        let members = view.members.iter().enumerate().filter(|(rank, _)| {
+            let is_meant =
+                properties.kind == GroupKind::Cast || *rank == usize::from(properties.member.0);
+            is_meant && *rank != usize::from(me.0)
+        });
+        for (_, member) in members {
+            self.transmit(cx, member.participant, message.share(), out);
+        }
+    }
+
+    fn order(&mut self, cx: &Context, order: GroupOrder<M>, out: Out<'_, M>) {
+        let Some(open) = &mut self.group else { return };
+        match order {
+            GroupOrder::Install(view) => {
+                open.view = view.me.map(|_| (view.clone(), wire::tag(open.hash, &view)));
+            }
+            GroupOrder::Outside(outsider) => {
+                let Outsider { participant, incarnation, mut message } = *outsider;
+                let front = message.push_front(16);
+                front[..8].copy_from_slice(&incarnation.to_be_bytes());
+                front[8..].copy_from_slice(&open.hash.to_be_bytes());
+                let port = open.local.internet().map_or(0, |local| local.port());
+                let (kind, rank, tag) = (OUTSIDE, port, open.hash as u32);
+                message.push(&MeshHeader { version: (), kind, reserved: 0, rank, tag });
+                if participant != open.remote {
+                    return self.transmit(cx, participant, message, out);
+                }
+                for peer in self.config.peers.clone() {
+                    self.transmit(cx, peer, message.share(), out);
+                }
+            }
+            // What the layers above had to say of casts, they have said.
+            _ => {}
+        }
+    }
+
+    fn delivered(&mut self, cx: &Context, from: Handle, mut message: M, out: Out<'_, M>) {
+        self.turns += 1;
+        let Some(open) = &self.group else { return };
+        let Some(peer) = self.below.get_mut(from) else { return };
+        peer.heard = self.turns;
+        let Some(from) = peer.remote.internet() else { return };
+        let Ok(header) = message.pull::<MeshHeader>() else {
+            return cx.dropped(NAME, "no header of a group");
+        };
+        match (header.kind, &open.view) {
+            (IN_VIEW, Some((view, tag))) if *tag == header.tag => {
+                let member = view.members.get(usize::from(header.rank));
+                let host = member.and_then(|member| member.participant.internet());
+                if host.is_none_or(|host| host.ip() != from.ip()) {
+                    return cx.dropped(NAME, "not from the member of that rank");
+                }
+                let member = Rank(header.rank);
+                let properties = GroupProperties { member, ..GroupProperties::default() };
+                let (association, batch) = (open.name, message.into());
+                out.indicate(GroupsIndication::Delivered { association, batch, properties });
+            }
+            (OUTSIDE, _) => {
+                let front = message.front(16).and_then(|octets| {
+                    let mut front = wire::Reader(octets);
+                    Some((front.u64()?, front.u64()?))
+                });
+                let Some((incarnation, _)) = front.filter(|(_, group)| *group == open.hash) else {
+                    return cx.dropped(NAME, "of another group");
+                };
+                message.advance(16);
+                let participant = SocketAddr::new(from.ip(), header.rank).into();
+                let outsider = Box::new(Outsider { participant, incarnation, message });
+                let (association, notice) = (open.name, GroupNotice::Outside(outsider));
+                out.indicate(GroupsIndication::Told { association, notice });
+            }
+            _ => cx.dropped(NAME, "of another view"),
+        }
+    }
+
+    fn end(&mut self, why: Ended, out: Out<'_, M>) {
+        let Some(open) = self.group.take() else { return };
+        out.request(DatagramsRequest::Close { name: open.listener });
+        for name in core::mem::take(&mut self.peers).into_values() {
+            out.request(DatagramsRequest::Close { name });
+        }
+        out.indicate(GroupsIndication::Ended { name: open.name, why });
+    }
+}
+
+impl<M: Message> Protocol for Mesh<M> {
+    const FACTS: Facts = Facts {
+        passes: Guarantees::CHECKED,
+        header_room: MeshHeader::LENGTH + 16,
+        ..Facts::named(NAME)
+    };
+    type Provides = Groups<M>;
+    type Uses = Datagrams<M>;
+
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match request {
+            GroupsRequest::Send { batch, properties, .. } => self.cast(cx, batch, properties, out),
+            GroupsRequest::Tell { order, .. } => self.order(cx, order, out),
+            GroupsRequest::Open { association, remote, local: Some(local), .. }
+                if self.group.is_none() && local.internet().is_some() =>
+            {
+                self.open(association, remote, local, out);
+            }
+            GroupsRequest::Open { association: name, .. }
+            | GroupsRequest::Listen { listener: name, .. }
+            | GroupsRequest::Await { association: name, .. } => {
+                out.indicate(GroupsIndication::Ended { name, why: Ended::Unavailable });
+            }
+            GroupsRequest::Close { .. } => self.end(Ended::Finished, out),
+            GroupsRequest::Abort { .. } => self.end(Ended::Aborted, out),
+            GroupsRequest::Control { association, .. } => {
+                out.indicate(GroupsIndication::unknown_command(association));
+            }
+            GroupsRequest::Credit { .. } | GroupsRequest::Finish { .. } => {}
+        }
+    }
+
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match indication {
+            DatagramsIndication::Delivered { association, batch, .. } => {
+                let credit = batch.cost();
+                self.delivered(cx, association, batch.into_single(), out);
+                out.request(DatagramsRequest::Credit { association, credit });
+            }
+            DatagramsIndication::Credit { association, credit } => {
+                if let Some(peer) = self.below.get_mut(association) {
+                    peer.down += credit;
+                }
+            }
+            DatagramsIndication::Listening { .. } => {
+                let Some(Open { name: association, remote, local, .. }) = self.group else {
+                    return;
+                };
+                let path = PathLimits::UNBOUNDED.behind_header(Self::FACTS.header_room as u32);
+                let credit = Credit::ROOM;
+                let word = GroupsIndication::Opened { association, local, remote, credit, path };
+                out.indicate(word);
+            }
+            DatagramsIndication::Opened { association, remote, credit, .. } => {
+                let heard = self.turns;
+                let peer = || Peer { remote, down: Credit::NONE, heard };
+                if let Some(listener) = self.below.arrived(association, peer) {
+                    self.make_room(out);
+                    self.peers.insert(remote, association);
+                    self.expect(listener, out);
+                }
+                if let Some(peer) = self.below.get_mut(association) {
+                    peer.down += credit;
+                }
+            }
+            DatagramsIndication::Ended { name, why } => {
+                self.peers.retain(|_, peer| *peer != name);
+                self.below.forget(name);
+                if self.group.as_ref().is_some_and(|open| open.listener == name) {
+                    self.end(why, out);
+                }
+            }
+            DatagramsIndication::Changed { .. }
+            | DatagramsIndication::Reported { .. }
+            | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Ending { .. }
+            | DatagramsIndication::Finished { .. } => {}
+        }
+    }
+
+    fn ask(&self, _about: Handle, question: &mut Question<'_>, below: &dyn Ask<Datagrams<M>>) {
+        if let Some(peer) = self.peers.values().next() {
+            below.ask(*peer, question);
+        }
+    }
+}

@@ -1,0 +1,496 @@
+//! Numbers on casts, a log of them, and questions for those that are missing: every cast of a
+//! member reaches all that stay, in its sender's order, once.
+//!
+//! A message for one member is a cast that the others do not deliver: so it is repeated, ordered
+//! and counted as any other.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use stackwright_contract::services::{
+    Batch, CastCounts, Credit, GroupKind, GroupNotice, GroupOrder, GroupProperties, GroupView,
+    Outsider, Rank,
+};
+use stackwright_contract::{Duration, Facts, Guarantees, Instant, Participant};
+use stackwright_wire::{Header, Message};
+
+use crate::layer::{GroupHooks, GroupPlace};
+use crate::log::{Cast, Log};
+use crate::wire::{self, Reader};
+
+const NAME: &str = "nak";
+
+/// Casts that one question is answered with, at most.
+const REPEATED_MOST: u32 = 64;
+
+/// How long what was asked for is not asked for again.
+const ASKED: Duration = Duration::from_millis(20);
+
+/// When members report, and how far a sender may be ahead of the slowest.
+#[derive(Clone, Copy, Debug)]
+pub struct NakConfig {
+    /// A report of what a member has leaves at least this often: it says, too, that it lives.
+    pub report: Duration,
+    /// Own casts that some member may lack: then the layer above has no more credit.
+    pub window: Credit,
+}
+
+impl Default for NakConfig {
+    fn default() -> Self {
+        NakConfig { report: Duration::from_millis(50), window: Credit::ROOM }
+    }
+}
+
+/// The header of a cast, and of what members say of casts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub(crate) struct NakHeader {
+    /// 0: a cast; 1: a report; outside of a view 2: of the layers above, 3: casts are asked for, 4:
+    /// one is repeated.
+    pub kind: u8,
+    /// Of a cast, for whom; of a report, whether its sender votes.
+    pub detail: u8,
+    /// Of a cast, its sender's rank.
+    pub origin: u16,
+    /// Of a cast, its number, from 1 in each view.
+    pub number: u32,
+}
+
+const CAST: u8 = 0;
+const REPORT: u8 = 1;
+const ABOVE: u8 = 2;
+const FETCH: u8 = 3;
+const REPEAT: u8 = 4;
+
+/// The hooks of the layer.
+pub struct Nak<M> {
+    config: NakConfig,
+    view: Option<InView<M>>,
+    /// The last view, for members that are still on their way out of it.
+    old: Option<(u32, Log<M>)>,
+}
+
+struct InView<M> {
+    view: Arc<GroupView>,
+    tag: u32,
+    me: usize,
+    log: Log<M>,
+    sent: u32,
+    /// Whether it has the state, and counts for a quorum.
+    votes: bool,
+    /// What each member has of each sender.
+    others: Vec<Vec<u32>>,
+    /// From when on a sender's casts may be asked for again.
+    asked: Vec<Instant>,
+    /// Something came that was not reported yet.
+    came: bool,
+    reports: Instant,
+    /// Nothing more is delivered but what is to be filled.
+    frozen: bool,
+    fills: Option<(CastCounts, Instant)>,
+}
+
+impl<M> InView<M> {
+    /// Returns up to which cast of a sender is delivered.
+    fn most(&self, origin: usize) -> u32 {
+        match &self.fills {
+            Some((upto, _)) => upto.get(origin).copied().unwrap_or(0),
+            None if self.frozen => 0,
+            None => u32::MAX,
+        }
+    }
+}
+
+impl<M: Message> Nak<M> {
+    /// Makes the hooks.
+    pub const fn new(config: NakConfig) -> Self {
+        Nak { config, view: None, old: None }
+    }
+
+    fn install(&mut self, at: &mut impl GroupPlace<M>, view: Arc<GroupView>) {
+        let mut back = Credit::NONE;
+        if let Some(mut last) = self.view.take() {
+            // What was cast in the last view is in the log of the old, and no longer in this one's.
+            for number in 1..=last.sent {
+                if let Some(cast) = last.log.get(last.me, number) {
+                    back += Batch::from(cast.message.share()).cost();
+                }
+            }
+            last.fills = None;
+            self.old = Some((last.tag, last.log));
+        }
+        if let Some(Rank(me)) = view.me {
+            let (members, now) = (view.members.len(), at.cx().now());
+            self.view = Some(InView {
+                tag: wire::tag(0, &view),
+                me: me.into(),
+                log: Log::new(members),
+                sent: 0,
+                votes: false,
+                others: alloc::vec![alloc::vec![0; members]; members],
+                asked: alloc::vec![now; members],
+                came: false,
+                reports: now,
+                frozen: false,
+                fills: None,
+                view,
+            });
+        }
+        if back != Credit::NONE {
+            at.give(back);
+        }
+    }
+
+    fn received(&mut self, at: &mut impl GroupPlace<M>, origin: usize, number: u32, cast: Cast<M>) {
+        let Some(own) = &mut self.view else { return };
+        // Who has promised takes nothing but what the next view's target names: else something
+        // could become safe that no target has.
+        if number > own.most(origin) || !own.log.insert(origin, number, cast) {
+            return;
+        }
+        own.came = true;
+        self.rise(at, origin);
+        let Some(own) = &self.view else { return };
+        if origin != own.me && own.log.have()[origin] < number {
+            let to = own.view.members[origin].participant;
+            self.ask(at, to, origin, number);
+        }
+        self.filled(at);
+    }
+
+    /// Delivers a sender's casts in order.
+    fn rise(&mut self, at: &mut impl GroupPlace<M>, origin: usize) {
+        let Some(own) = &mut self.view else { return };
+        let most = own.most(origin);
+        while own.log.have()[origin] < most
+            && let Some(cast) = own.log.next(origin)
+        {
+            if cast.to.kind == GroupKind::Cast || usize::from(cast.to.member.0) == own.me {
+                let properties = GroupProperties { member: Rank(origin as u16), ..cast.to };
+                at.deliver(cast.message.share().into(), properties);
+            }
+        }
+    }
+
+    /// Asks `to` for what is missing of a sender's casts.
+    fn ask(&mut self, at: &mut impl GroupPlace<M>, to: Participant, origin: usize, upto: u32) {
+        let (Some(own), now) = (&mut self.view, at.cx().now()) else { return };
+        if own.asked[origin] > now {
+            return;
+        }
+        let Some((first, count)) = own.log.missing(origin, upto) else { return };
+        own.asked[origin] = now + ASKED;
+        let mut message = M::with_headroom(64, &[]);
+        let front = message.push_front(6);
+        front[..4].copy_from_slice(&own.tag.to_be_bytes());
+        front[4..].copy_from_slice(&(count.min(REPEATED_MOST) as u16).to_be_bytes());
+        let origin = origin as u16;
+        message.push(&NakHeader { kind: FETCH, detail: 0, origin, number: first });
+        let incarnation = own.view.members[own.me].incarnation;
+        outside(at, to, incarnation, message);
+    }
+
+    /// Answers a question for casts of this view, or of the last.
+    fn repeat(
+        &self,
+        at: &mut impl GroupPlace<M>,
+        to: Participant,
+        header: NakHeader,
+        (tag, count): (u32, u16),
+    ) {
+        let current = self.view.as_ref().map(|own| (own.tag, &own.log));
+        let old = self.old.as_ref().map(|(tag, log)| (*tag, log));
+        let logs = [current, old].into_iter().flatten();
+        let Some((_, log)) = logs.into_iter().find(|(of, _)| *of == tag) else { return };
+        let origin = usize::from(header.origin);
+        for number in 0..u32::from(count).min(REPEATED_MOST) {
+            let Some(number) = header.number.checked_add(number) else { return };
+            let Some(cast) = log.get(origin, number) else { continue };
+            let mut message = cast.message.share();
+            let front = message.push_front(6);
+            front[..4].copy_from_slice(&tag.to_be_bytes());
+            front[4..].copy_from_slice(&cast.to.member.0.to_be_bytes());
+            let detail = detail(cast.to);
+            message.push(&NakHeader { kind: REPEAT, detail, number, ..header });
+            outside(at, to, 0, message);
+        }
+    }
+
+    /// Tells once that all of the target is there; else it is asked for.
+    fn filled(&mut self, at: &mut impl GroupPlace<M>) {
+        let members = self.view.as_ref().filter(|own| own.fills.is_some());
+        for origin in 0..members.map_or(0, |own| own.view.members.len()) {
+            self.rise(at, origin);
+        }
+        let (Some(own), now) = (&mut self.view, at.cx().now()) else { return };
+        let Some((upto, asks)) = &mut own.fills else { return };
+        let lacks = |origin: usize| own.log.have()[origin] < upto[origin];
+        let missing: Vec<usize> = (0..upto.len()).filter(|origin| lacks(*origin)).collect();
+        if missing.is_empty() {
+            own.fills = None;
+            return at.notice(GroupNotice::Filled);
+        }
+        if *asks > now {
+            return;
+        }
+        *asks = now + ASKED;
+        let upto = upto.clone();
+        for origin in missing {
+            // Any of them may be the only one that has it, and may be gone.
+            let Some(own) = &self.view else { return };
+            let others = own.view.members.len() - 1;
+            let place = at.cx().random(others as u64) as usize;
+            let rank = if place >= own.me { place + 1 } else { place };
+            let Some(member) = own.view.members.get(rank) else { continue };
+            self.ask(at, member.participant, origin, upto[origin]);
+        }
+    }
+
+    fn report(&mut self, at: &mut impl GroupPlace<M>) {
+        let Some(own) = &mut self.view else { return };
+        let votes = own.votes;
+        let have: &[u32] = if own.frozen { &[] } else { own.log.have() };
+        let mut octets = Vec::new();
+        wire::push_counts(&mut octets, have);
+        let mut message = M::with_headroom(64, &octets);
+        let detail = u8::from(votes);
+        message.push(&NakHeader { kind: REPORT, detail, origin: 0, number: 0 });
+        own.reports = at.cx().now() + self.config.report;
+        own.came = false;
+        at.send(message.into(), GroupProperties::default());
+        if !own.frozen {
+            let (by, upto) = (Rank(own.me as u16), have.into());
+            at.notice(GroupNotice::Held { by, votes, upto });
+        }
+    }
+
+    fn reported(&mut self, at: &mut impl GroupPlace<M>, by: Rank, votes: bool, have: Vec<u32>) {
+        let Some(own) = &mut self.view else { return };
+        let members = own.view.members.len();
+        if have.is_empty() || have.len() == members {
+            at.notice(GroupNotice::Held { by, votes, upto: have.as_slice().into() });
+        }
+        // Nothing is counted behind a promise.
+        if have.len() != members || own.frozen {
+            return;
+        }
+        let rank = usize::from(by.0);
+        own.others[rank]
+            .iter_mut()
+            .zip(&have)
+            .for_each(|(known, more)| *known = (*known).max(*more));
+        let (others, me) = (&own.others, own.me);
+        let all = |origin: usize| {
+            let of = |member: &usize| others[*member][origin];
+            (0..members).filter(|member| *member != me).map(|member| of(&member)).min()
+        };
+        let back = own.log.drop_stable(|origin| all(origin).unwrap_or(u32::MAX), me);
+        if back != Credit::NONE {
+            at.give(back);
+        }
+        let to = own.view.members[rank].participant;
+        for (origin, upto) in have.into_iter().enumerate() {
+            self.ask(at, to, origin, upto);
+        }
+    }
+
+    /// Handles a message outside of the view; returns it where it is for the layers above.
+    fn outsider(
+        &mut self,
+        at: &mut impl GroupPlace<M>,
+        mut outsider: Box<Outsider<M>>,
+    ) -> Option<Box<Outsider<M>>> {
+        let Ok(header) = outsider.message.pull::<NakHeader>() else {
+            at.cx().dropped(NAME, "no header");
+            return None;
+        };
+        if header.kind == ABOVE {
+            return Some(outsider);
+        }
+        let front = outsider.message.front(6).and_then(|octets| {
+            let mut front = Reader(octets);
+            Some((front.u32()?, front.u16()?))
+        });
+        let from = outsider.participant;
+        match (header.kind, front) {
+            (FETCH, Some(front)) => self.repeat(at, from, header, front),
+            (REPEAT, Some((tag, to))) => {
+                let own = self.view.as_ref().filter(|own| own.tag == tag)?;
+                let is_member = own.view.members.iter().any(|member| member.participant == from);
+                let origin = usize::from(header.origin);
+                let to = properties(header.detail, Rank(to))?;
+                if is_member && origin != own.me {
+                    outsider.message.advance(6);
+                    let cast = Cast { message: outsider.message, to };
+                    self.received(at, origin, header.number, cast);
+                }
+            }
+            _ => at.cx().dropped(NAME, "of an unknown kind"),
+        }
+        None
+    }
+}
+
+fn outside<M: Message>(
+    at: &mut impl GroupPlace<M>,
+    participant: Participant,
+    incarnation: u64,
+    message: M,
+) {
+    at.order(GroupOrder::Outside(Box::new(Outsider { participant, incarnation, message })));
+}
+
+/// Returns for whom a cast is, as an octet.
+fn detail(to: GroupProperties) -> u8 {
+    match to.kind {
+        GroupKind::Cast => 0,
+        GroupKind::Send => 1,
+        GroupKind::State => 2 + u8::from(to.last),
+    }
+}
+
+/// Returns for whom a cast is.
+fn properties(detail: u8, member: Rank) -> Option<GroupProperties> {
+    let kind = match detail {
+        0 => GroupKind::Cast,
+        1 => GroupKind::Send,
+        2 | 3 => GroupKind::State,
+        _ => return None,
+    };
+    Some(GroupProperties { member, kind, last: detail == 3 })
+}
+
+impl<M: Message> GroupHooks<M> for Nak<M> {
+    const FACTS: Facts = Facts {
+        gives: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE),
+        passes: Guarantees::CHECKED,
+        header_room: NakHeader::LENGTH + 6,
+        ..Facts::named(NAME)
+    };
+
+    fn opened(&mut self, at: &mut impl GroupPlace<M>, local: Participant, _: Credit) {
+        at.opened(local, self.config.window);
+    }
+
+    /// The carrier takes all that this layer sends.
+    fn credit(&mut self, _: &mut impl GroupPlace<M>, _: Credit) {}
+
+    fn send(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, properties: GroupProperties) {
+        let Some(own) = self.view.as_mut().filter(|own| !own.frozen) else {
+            at.give(batch.cost());
+            return at.cx().dropped(NAME, "there is no view to cast in");
+        };
+        own.sent += 1;
+        let (me, number, message) = (own.me, own.sent, batch.into_single());
+        let mut packet = message.share();
+        if properties.kind != GroupKind::Cast {
+            packet.push_front(2).copy_from_slice(&properties.member.0.to_be_bytes());
+        }
+        let (origin, detail) = (me as u16, detail(properties));
+        packet.push(&NakHeader { kind: CAST, detail, origin, number });
+        // It leaves first: what the layer above answers to its own copy is behind it.
+        at.send(packet.into(), GroupProperties::default());
+        self.received(at, me, number, Cast { message, to: properties });
+    }
+
+    fn delivered(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
+        let mut message = batch.into_single();
+        let Ok(header) = message.pull::<NakHeader>() else {
+            return at.cx().dropped(NAME, "no header");
+        };
+        match header.kind {
+            CAST if header.origin == from.member.0 => {
+                let to = if header.detail == 0 {
+                    Some(Rank(0))
+                } else {
+                    let to = message.front(2).and_then(|octets| Reader(octets).u16());
+                    to.inspect(|_| message.advance(2)).map(Rank)
+                };
+                let to = to.and_then(|to| properties(header.detail, to));
+                let Some(to) = to else { return at.cx().dropped(NAME, "for nobody") };
+                let (origin, cast) = (usize::from(header.origin), Cast { message, to });
+                self.received(at, origin, header.number, cast);
+            }
+            REPORT => {
+                let length = message.len();
+                let have = message.front(length).and_then(|octets| Reader(octets).counts());
+                match have {
+                    Some(have) => self.reported(at, from.member, header.detail != 0, have),
+                    None => at.cx().dropped(NAME, "a report that ends early"),
+                }
+            }
+            _ => at.cx().dropped(NAME, "of an unknown kind"),
+        }
+    }
+
+    fn order(&mut self, at: &mut impl GroupPlace<M>, order: GroupOrder<M>) {
+        match order {
+            GroupOrder::Install(view) => {
+                self.install(at, view.clone());
+                at.order(GroupOrder::Install(view));
+            }
+            GroupOrder::Freeze => {
+                let Some(own) = &mut self.view else { return };
+                own.frozen = true;
+                at.notice(GroupNotice::Frozen(own.log.have().into()));
+            }
+            GroupOrder::Fill(upto) => {
+                let Some(own) = &mut self.view else { return };
+                own.frozen = true;
+                if upto.len() == own.view.members.len() {
+                    own.fills = Some((upto, at.cx().now()));
+                    own.asked.fill(at.cx().now());
+                    self.filled(at);
+                }
+            }
+            GroupOrder::Outside(mut outsider) => {
+                let header = NakHeader { kind: ABOVE, detail: 0, origin: 0, number: 0 };
+                outsider.message.push(&header);
+                at.order(GroupOrder::Outside(outsider));
+            }
+            GroupOrder::Ready => {
+                if let Some(own) = &mut self.view {
+                    own.votes = true;
+                }
+            }
+            GroupOrder::Blocked | GroupOrder::Suspect(_) => {}
+        }
+    }
+
+    fn notice(&mut self, at: &mut impl GroupPlace<M>, notice: GroupNotice<M>) {
+        match notice {
+            GroupNotice::Outside(outsider) => {
+                if let Some(outsider) = self.outsider(at, outsider) {
+                    at.notice(GroupNotice::Outside(outsider));
+                }
+            }
+            other => at.notice(other),
+        }
+    }
+
+    fn ended(&mut self) {
+        (self.view, self.old) = (None, None);
+    }
+
+    fn timeout(&mut self, at: &mut impl GroupPlace<M>) {
+        self.filled(at);
+        if self.view.as_ref().is_some_and(|own| own.reports <= at.cx().now()) {
+            self.report(at);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let own = self.view.as_ref()?;
+        Some(own.fills.as_ref().map_or(own.reports, |(_, asks)| own.reports.min(*asks)))
+    }
+
+    fn flush(&mut self, at: &mut impl GroupPlace<M>) {
+        if self.wants_flush() {
+            self.report(at);
+        }
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.view.as_ref().is_some_and(|own| own.came && !own.frozen)
+    }
+}

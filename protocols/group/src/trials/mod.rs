@@ -1,0 +1,7 @@
+//! Groups in the simulator, with faults of every kind: what has to hold, holds; and without any one
+//! rule of the membership it does not.
+//!
+//! They are here, not in `tests`, because only here a rule can be left out.
+
+mod checker;
+mod seeds;

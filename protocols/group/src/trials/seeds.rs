@@ -1,0 +1,275 @@
+//! Many runs, each another: loss, copies, delay, partitions, crashes that lose all memory.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::string::String;
+use std::sync::{Arc, Mutex};
+use std::vec::Vec;
+use std::{format, println, vec};
+
+use fastrand::Rng;
+use stackwright_compose::stack;
+use stackwright_contract::services::{Credit, GroupsRequest};
+use stackwright_contract::{Duration, Participant};
+use stackwright_simulator::{CheckedDatagrams, Conditions, StationId, World, seeds};
+use stackwright_wire::SingleBuffer;
+
+use super::checker::{Facts, Member};
+use crate::membership::quorum_of;
+use crate::{Detector, Mesh, MeshConfig, MicroLayer, Nak, NakConfig, Views, ViewsConfig};
+
+type M = SingleBuffer;
+type Ballots = MicroLayer<M, Views<M>>;
+type Silence = MicroLayer<M, Detector>;
+type Casts = MicroLayer<M, Nak<M>>;
+
+stack! {
+    pub(super) Stack = Ballots over Silence over Casts over Mesh<M> over CheckedDatagrams<M>
+}
+
+const PORT: u16 = 4370;
+
+fn host(station: usize) -> IpAddr {
+    Ipv4Addr::new(10, 0, 0, station as u8 + 1).into()
+}
+
+fn at(station: usize) -> Participant {
+    SocketAddr::new(host(station), PORT).into()
+}
+
+fn group() -> Participant {
+    SocketAddr::from(([239, 77, 3, 1], PORT)).into()
+}
+
+struct Scene {
+    world: World<M>,
+    members: Vec<StationId<Stack, Member>>,
+    alive: Vec<bool>,
+    facts: Arc<Mutex<Facts>>,
+    random: Rng,
+    loss: f64,
+}
+
+/// What came of a run.
+struct Outcome {
+    broken: Vec<&'static str>,
+    /// How long after the last fault all were in one view; `None`: within 30 s they were not.
+    together: Option<Duration>,
+    installs: u64,
+    deliveries: u64,
+    /// For people.
+    end: Vec<String>,
+}
+
+impl Scene {
+    fn new(seed: u64, mutant: u8) -> Self {
+        let count = 3 + (seed % 5) as usize;
+        let loss = [0.0, 0.01, 0.05, 0.15][(seed / 5 % 4) as usize];
+        let mut world = World::new(seed);
+        world.keep_drops();
+        let facts: Arc<Mutex<Facts>> = Arc::default();
+        let peers: Vec<_> = (0..count).map(at).collect();
+        let members = (0..count)
+            .map(|station| {
+                let config = ViewsConfig {
+                    founding: (station == 0).then_some(Duration::from_millis(100)),
+                    mutant,
+                    ..ViewsConfig::default()
+                };
+                let stack = Stack::new(
+                    MicroLayer::new(Views::new(config)),
+                    stackwright_compose::Over::new(
+                        MicroLayer::new(Detector::new(Duration::from_millis(200))),
+                        stackwright_compose::Over::new(
+                            MicroLayer::new(Nak::new(NakConfig::default())),
+                            stackwright_compose::Over::new(
+                                Mesh::new(MeshConfig { peers: peers.clone() }),
+                                CheckedDatagrams::checked(host(station), Credit::ROOM),
+                            ),
+                        ),
+                    ),
+                );
+                world.add(host(station), stack, Member::new(facts.clone(), station as u32))
+            })
+            .collect();
+        let random = Rng::with_seed(seed);
+        let mut scene = Scene { world, members, alive: vec![true; count], facts, random, loss };
+        scene.conditions(&vec![0; count]);
+        for station in 0..count {
+            scene.open(station);
+        }
+        scene
+    }
+
+    /// Members with different numbers do not hear each other.
+    fn conditions(&mut self, parts: &[u8]) {
+        for from in 0..parts.len() {
+            for to in (0..parts.len()).filter(|to| *to != from) {
+                let loss = if parts[from] == parts[to] { self.loss } else { 1.0 };
+                let conditions = Conditions {
+                    loss: loss.into(),
+                    duplicate: 0.02,
+                    delay: Duration::from_millis(1),
+                    jitter: Duration::from_millis(15),
+                    ..Conditions::IDEAL
+                };
+                self.world.network_mut().set_link(host(from), host(to), conditions);
+            }
+        }
+    }
+
+    fn open(&mut self, station: usize) {
+        let association = self.world.application(self.members[station]).name;
+        let (remote, local, credit) = (group(), Some(at(station)), Credit::ROOM);
+        let open = GroupsRequest::Open { association, remote, local, credit };
+        self.world.ask(self.members[station], open);
+    }
+
+    fn crash(&mut self, station: usize) {
+        let member = self.members[station];
+        let association = self.world.application(member).name;
+        self.world.application_mut(member).die();
+        self.world.ask(member, GroupsRequest::Abort { association, code: 0 });
+        self.alive[station] = false;
+    }
+
+    /// Whether a quorum of every view that is current, offered or accepted keeps its memory without
+    /// this station: more than that loses the group.
+    fn can_lose(&self, station: usize) -> bool {
+        let alive = (0..self.members.len()).filter(|other| self.alive[*other]);
+        let alive: Vec<_> = alive.collect();
+        let hooks = |at: usize| self.world.stack(self.members[at]).upper.hooks();
+        alive.iter().all(|other| {
+            let (mut views, _) = hooks(*other).views();
+            views.all(|view| {
+                quorum_of(view, |member| {
+                    alive.iter().any(|one| {
+                        let (_, ready) = hooks(*one).views();
+                        *one != station && ready && hooks(*one).identity() == member
+                    })
+                })
+            })
+        })
+    }
+
+    fn step(&mut self, chaos: bool) {
+        self.world.run_for(Duration::from_millis(10));
+        let count = self.members.len();
+        let any = self.random.usize(..count);
+        if self.alive[any] && self.random.u32(..10) < 6 {
+            let member = self.world.application_mut(self.members[any]);
+            if member.view.is_some() && !member.blocked {
+                let cast = member.cast();
+                self.world.ask(self.members[any], cast);
+            }
+        }
+        if !chaos || self.random.u32(..100) >= 2 {
+            return;
+        }
+        match self.random.u32(..4) {
+            0 => {
+                let parts: Vec<u8> = (0..count).map(|_| self.random.u8(..2)).collect();
+                self.conditions(&parts);
+            }
+            1 => self.conditions(&vec![0; count]),
+            2 => {
+                let dead = self.alive.iter().filter(|alive| !**alive).count();
+                if dead < (count - 1) / 2 && self.alive[any] && self.can_lose(any) {
+                    self.crash(any);
+                }
+            }
+            _ => self.revive(1),
+        }
+    }
+
+    fn revive(&mut self, most: usize) {
+        let dead: Vec<_> = (0..self.alive.len()).filter(|at| !self.alive[*at]).take(most).collect();
+        for station in dead {
+            self.alive[station] = true;
+            self.open(station);
+        }
+    }
+
+    fn describe(&self, station: usize) -> String {
+        let member = self.world.application(self.members[station]);
+        let view = member.view.as_ref().map(|view| {
+            let votes: Vec<_> = view.members.iter().map(|member| member.votes).collect();
+            (view.number, view.me, votes)
+        });
+        let (blocked, drops) = (member.blocked, self.world.drops(self.members[station]));
+        format!("{station}: {view:?}, blocked {blocked}, {drops:?}")
+    }
+
+    fn are_together(&self) -> bool {
+        let view = |at: usize| self.world.application(self.members[at]).view.as_ref();
+        let Some(first) = view(0) else { return false };
+        (0..self.members.len()).all(|at| {
+            let same = |other: &Arc<stackwright_contract::services::GroupView>| {
+                other.number == first.number && other.members.len() == self.members.len()
+            };
+            view(at).is_some_and(same)
+        })
+    }
+}
+
+fn run(seed: u64, mutant: u8) -> Outcome {
+    let mut scene = Scene::new(seed, mutant);
+    for _ in 0..100 {
+        scene.step(false);
+    }
+    for _ in 0..2000 {
+        scene.step(true);
+    }
+    let count = scene.members.len();
+    scene.loss = scene.loss.min(0.05);
+    scene.conditions(&vec![0; count]);
+    scene.revive(count);
+    let calm = scene.world.now();
+    let mut together = None;
+    for _ in 0..3000 {
+        scene.step(false);
+        if scene.are_together() {
+            together = Some(scene.world.now().since(calm));
+            break;
+        }
+    }
+    let facts = scene.facts.lock().unwrap();
+    Outcome {
+        broken: facts.broken.clone(),
+        together,
+        installs: facts.installs,
+        deliveries: facts.deliveries,
+        end: (0..count).map(|station| scene.describe(station)).collect(),
+    }
+}
+
+#[test]
+fn views_are_agreed_whatever_happens() {
+    let (mut installs, mut deliveries, mut took) = (0, 0, Vec::new());
+    for seed in seeds(20) {
+        let outcome = run(seed, 0);
+        assert!(outcome.broken.is_empty(), "seed {seed}: {:?}", outcome.broken);
+        let together = outcome.together;
+        took.push(
+            together.unwrap_or_else(|| {
+                panic!("seed {seed}: there is no view of all\n{:#?}", outcome.end)
+            }),
+        );
+        installs += outcome.installs;
+        deliveries += outcome.deliveries;
+    }
+    took.sort_unstable();
+    println!("{installs} views installed, {deliveries} casts delivered");
+    println!("in one view after {:?}, at most {:?}", took[took.len() / 2], took.last());
+    assert!(installs > 20 * took.len() as u64 && deliveries > 1000 * took.len() as u64);
+}
+
+/// Without any one rule something breaks, or the group does not come together again.
+#[test]
+fn every_rule_is_needed() {
+    for (rule, seed) in [(2, 14), (3, 12), (4, 13), (5, 4), (9, 1)] {
+        let (with, without) = (run(seed, 0), run(seed, rule));
+        assert!(with.broken.is_empty() && with.together.is_some(), "seed {seed}");
+        let fails = !without.broken.is_empty() || without.together.is_none();
+        assert!(fails, "rule {rule} is not missed with seed {seed}");
+    }
+}

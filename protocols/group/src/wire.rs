@@ -1,0 +1,128 @@
+//! Octets of what the layers say to each other, big endian. Nothing of a peer is trusted: what is
+//! read is bounded by what has arrived.
+
+use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use siphasher::sip::SipHasher13;
+use stackwright_contract::Participant;
+use stackwright_contract::services::{Ballot, GroupMember, GroupView};
+
+/// Octets of a view before its members: number, ballot, how many.
+const VIEW: usize = 4 + 12 + 2;
+
+/// Returns the hash of a group's name: its address.
+pub(crate) fn group(name: Participant) -> u64 {
+    hash(&name)
+}
+
+/// Returns the mark of a view's packets.
+pub(crate) fn tag(group: u64, view: &GroupView) -> u32 {
+    hash(&(group, view.number, view.ballot)) as u32
+}
+
+/// Known to all members: it tells groups and views apart, and keeps nobody out.
+fn hash(what: &impl Hash) -> u64 {
+    let mut hasher = SipHasher13::new_with_keys(0, 0);
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Octets that are read from the front; `None` where there are fewer.
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+
+impl Reader<'_> {
+    fn octets<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (octets, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*octets)
+    }
+
+    pub(crate) fn u8(&mut self) -> Option<u8> {
+        self.octets().map(|[octet]| octet)
+    }
+
+    pub(crate) fn u16(&mut self) -> Option<u16> {
+        self.octets().map(u16::from_be_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Option<u32> {
+        self.octets().map(u32::from_be_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        self.octets().map(u64::from_be_bytes)
+    }
+
+    pub(crate) fn ballot(&mut self) -> Option<Ballot> {
+        Some(Ballot { count: self.u32()?, incarnation: self.u64()? })
+    }
+
+    /// Reads how much of each sender's casts: one of each member.
+    pub(crate) fn counts(&mut self) -> Option<Vec<u32>> {
+        let count = usize::from(self.u16()?);
+        // A vector is as long as what has arrived, whatever the count says.
+        (self.0.len() >= 4 * count).then(|| (0..count).map_while(|_| self.u32()).collect())
+    }
+
+    pub(crate) fn view(&mut self) -> Option<GroupView> {
+        let (number, ballot, count) = (self.u32()?, self.ballot()?, self.u16()?);
+        let mut members = Vec::new();
+        for _ in 0..count {
+            members.push(self.member()?);
+        }
+        (!members.is_empty()).then_some(GroupView {
+            number,
+            ballot,
+            members,
+            me: None,
+            primary: true,
+        })
+    }
+
+    fn member(&mut self) -> Option<GroupMember> {
+        let (flags, incarnation, kind) = (self.u8()?, self.u64()?, self.u8()?);
+        let host: IpAddr = match kind {
+            4 => Ipv4Addr::from_bits(self.u32()?).into(),
+            6 => Ipv6Addr::from(self.octets::<16>()?).into(),
+            _ => return None,
+        };
+        let participant = SocketAddr::new(host, self.u16()?).into();
+        Some(GroupMember { participant, incarnation, votes: flags & 1 != 0 })
+    }
+}
+
+pub(crate) fn push_ballot(octets: &mut Vec<u8>, ballot: Ballot) {
+    octets.extend(ballot.count.to_be_bytes());
+    octets.extend(ballot.incarnation.to_be_bytes());
+}
+
+pub(crate) fn push_counts(octets: &mut Vec<u8>, counts: &[u32]) {
+    octets.extend((counts.len() as u16).to_be_bytes());
+    octets.extend(counts.iter().flat_map(|count| count.to_be_bytes()));
+}
+
+/// Appends a view. Its members have Internet addresses: no other joins.
+pub(crate) fn push_view(octets: &mut Vec<u8>, view: &GroupView) {
+    octets.reserve(VIEW + 28 * view.members.len());
+    octets.extend(view.number.to_be_bytes());
+    push_ballot(octets, view.ballot);
+    octets.extend((view.members.len() as u16).to_be_bytes());
+    for member in &view.members {
+        octets.push(u8::from(member.votes));
+        octets.extend(member.incarnation.to_be_bytes());
+        let Some(address) = member.participant.internet() else { continue };
+        match address.ip() {
+            IpAddr::V4(host) => {
+                octets.push(4);
+                octets.extend(host.octets());
+            }
+            IpAddr::V6(host) => {
+                octets.push(6);
+                octets.extend(host.octets());
+            }
+        }
+        octets.extend(address.port().to_be_bytes());
+    }
+}
