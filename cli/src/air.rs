@@ -24,6 +24,8 @@ pub(crate) struct AirLink {
     pub(crate) via: Vec<CallSign>,
     /// On the air, in bit/s.
     pub(crate) rate: u32,
+    /// Whether stations between both may relay (DSR).
+    pub(crate) dsr: bool,
     /// The peer's address and the own one, where they do not follow from the call signs.
     address: Option<Ipv4Addr>,
     own: Option<Network>,
@@ -40,12 +42,13 @@ pub(crate) struct AirEnds {
 
 const NO_TNC: &str = "it does not say where the TNC is: write CALL@host:8001 in place of CALL, or \
                       ?line=serial:///dev/ttyUSB0 behind the path";
-const SETTINGS: &str = "after the ? only via, rate, line, address and own may be set, with & \
+const SETTINGS: &str = "after the ? only via, dsr, rate, line, address and own may be set, with & \
                         between them";
 
 /// Splits the settings from an address by radio; other addresses have none.
 pub(crate) fn split(text: &str) -> (&str, &str) {
-    let is_radio = text.trim().to_ascii_lowercase().starts_with("ftp+xstp+ax25://");
+    let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme.trim());
+    let is_radio = ["ax25", "ftp+xstp+ax25"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     text.split_once('?').filter(|_| is_radio).unwrap_or((text, ""))
 }
 
@@ -65,6 +68,7 @@ impl AirLink {
             line: address.user.and_then(tnc).unwrap_or_default(),
             via: Vec::new(),
             rate: 1200,
+            dsr: false,
             address: None,
             own: None,
             settings: settings.into(),
@@ -90,6 +94,7 @@ impl AirLink {
                 }
             }
             "rate" => self.rate = air_rate(value)?,
+            "dsr" => self.dsr = value.parse().map_err(|_| "dsr is true or false")?,
             "line" if !self.line.is_empty() => {
                 return Err("the TNC stands behind the @: leave out line");
             }
@@ -189,6 +194,7 @@ mod tests {
             ("x://N0BBB@h/p?own=44.0.0.2", "44.0.0.2/24"),
             ("x://N0BBB@h/p?address=fe80::1", "44.0.0.1"),
             ("x://N0BBB@h/p?speed=9", "only via"),
+            ("x://N0BBB@h/p?dsr=1", "true or false"),
         ] {
             let why = read(text).expect_err(text);
             assert!(why.contains(says), "{text}: {why}");

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use stackwright::compose::graph::{DESCRIPTION_MOST, Description, Flaw};
 use stackwright::contract::CallSign;
+use stackwright::dsr;
 use stackwright_drivers::packet;
 
 use crate::air::{AirEnds, AirLink};
@@ -33,6 +34,9 @@ const BUILT_IN: [(&[&str], &str); 17] = [
     (&["radio"], include_str!("../stacks/radio.toml")),
     (&["radio-hub"], include_str!("../stacks/radio-hub.toml")),
 ];
+
+/// The name of the stack of a client by radio.
+const GET_RADIO: &str = "get-radio";
 
 /// A description that was read, with its text, so that flaws can be shown in it.
 pub(crate) struct Described {
@@ -70,10 +74,21 @@ impl Described {
 
     /// The stack of a client by radio, for this link from the station `call`.
     pub(crate) fn on_air(air: &AirLink, call: Option<&str>) -> Result<Self, Problem> {
-        const NAME: &str = "get-radio";
+        Self::read(GET_RADIO.into(), Self::text_on_air(air, call)?)
+    }
+
+    /// The same of IP alone.
+    pub(crate) fn ip_on_air(air: &AirLink, call: Option<&str>) -> Result<Self, Problem> {
+        let text = Self::text_on_air(air, call)?;
+        let below = text.split_once("[ip]").and_then(|(_, below)| below.split_once("[disk]"));
+        let (below, _) = below.expect("the client's stack has both");
+        Self::read("ping".into(), format!("top = \"ip\"\n\n[ip]{below}"))
+    }
+
+    fn text_on_air(air: &AirLink, call: Option<&str>) -> Result<String, Problem> {
         let AirEnds { call, own, peer } = air.ends(call)?;
         let via: Vec<_> = air.via.iter().map(CallSign::to_string).collect();
-        let Described { text, .. } = Self::load(Path::new(NAME))?;
+        let Described { text, .. } = Self::load(Path::new(GET_RADIO))?;
         let text = text
             .replace("10.0.0.1=N0CALL-1", &format!("{peer}={}", air.peer))
             .replace("10.0.0.2/8", &own.to_string())
@@ -82,7 +97,13 @@ impl Described {
             .replace("via = \"\"", &format!("via = \"{}\"", via.join(" ")))
             .replace("rate = 1200", &format!("rate = {}", air.rate))
             .replace("\"tcp://127.0.0.1:8001\"", &format!("{:?}", air.line));
-        Self::read(NAME.into(), text)
+        if !air.dsr {
+            return Ok(text);
+        }
+        let packet = 236 - dsr::Config::default().overhead();
+        Ok(text
+            .replace("packet = 236", &format!("packet = {packet}"))
+            .replace("\"resolve\"", "\"dsr\"\n\n[dsr]\nover = \"resolve\""))
     }
 
     fn read(name: String, text: String) -> Result<Self, Problem> {

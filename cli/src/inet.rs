@@ -26,10 +26,14 @@ impl FromStr for Inet {
         const WRONG: &str = "write a device and an own address there that the system does not \
                              have, such as sw0=10.77.0.2/24";
         let (device, network) = text.split_once('=').ok_or(WRONG)?;
-        let is_name = (1..=15).contains(&device.len()) && !device.contains(['/', ' ']);
         let network = network.parse().map_err(|()| WRONG)?;
-        if is_name { Ok(Inet { device: device.into(), network }) } else { Err(WRONG) }
+        if is_device(device) { Ok(Inet { device: device.into(), network }) } else { Err(WRONG) }
     }
+}
+
+/// Returns whether a device of this machine may have that name.
+pub(crate) fn is_device(name: &str) -> bool {
+    (1..=15).contains(&name.len()) && !name.contains(['/', ' '])
 }
 
 impl FromStr for Network {

@@ -1,4 +1,4 @@
-//! `ping`: whether a host answers, asked by IP of our own.
+//! `ping`: whether a host answers, asked by IP of our own: on a device, or by radio.
 
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,6 +17,8 @@ use stackwright::wire::Message as _;
 use stackwright::wire::check::Internet;
 use stackwright::wire::internet::{Icmp, pseudo_header};
 
+use crate::address;
+use crate::air::{self, AirLink};
 use crate::described::Described;
 use crate::graphs;
 use crate::inet::Inet;
@@ -28,19 +30,26 @@ use crate::stacks::Message;
 
 /// What an answer may be late, where nothing else is asked for.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// By radio, a route may be searched for, and others use the channel.
+const PATIENCE_BY_RADIO: Duration = Duration::from_secs(60);
 
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   stackwright ping 10.77.0.1 --inet sw0=10.77.0.2/24
-  stackwright ping fd00::1 --inet sw0=fd00::2/64 --size 1000")]
+  stackwright ping fd00::1 --inet sw0=fd00::2/64 --size 1000
+  stackwright ping 'ax25://N0BBB@127.0.0.1:8001?dsr=true' --call N0AAA")]
 pub(crate) struct Ping {
-    /// The host to ask.
+    /// The host to ask; by radio, a station at its TNC: ax25://CALL@host:8001, with ?dsr=true
+    /// through others that relay.
     pub(crate) host: String,
     /// A device of this machine, and an own address there that the system does not have, such as
     /// sw0=10.77.0.2/24.
-    #[arg(long, value_name = "DEVICE=ADDR/LENGTH")]
-    pub(crate) inet: Inet,
+    #[arg(long, value_name = "DEVICE=ADDR/LENGTH", required_unless_present = "call")]
+    pub(crate) inet: Option<Inet>,
+    /// Your call sign, to ask a station by radio; nothing is transmitted without one.
+    #[arg(long, value_name = "MYCALL", conflicts_with = "inet")]
+    pub(crate) call: Option<String>,
     /// How many times to ask.
     #[arg(
         long,
@@ -71,8 +80,7 @@ pub(crate) struct Ping {
 const ECHO: [(u8, u8); 2] = [(8, 0), (128, 129)];
 
 pub(crate) fn run(ping: &Ping) -> Result<(), Problem> {
-    let host = find(ping)?;
-    let described = Described::on_device("ping", &ping.inet)?;
+    let (host, described) = find(ping)?;
     let (mut driver, mut stack) = graphs::alone::<Datagrams<Message>>(&described)?;
     let interrupted = interrupts()?;
     let mut asked = Asked::new(ping, host);
@@ -104,16 +112,30 @@ pub(crate) fn run(ping: &Ping) -> Result<(), Problem> {
     asked.conclude()
 }
 
-fn find(ping: &Ping) -> Result<IpAddr, Problem> {
+/// Finds the host, and the stack by which it is reached.
+fn find(ping: &Ping) -> Result<(IpAddr, Described), Problem> {
+    let Some(inet) = &ping.inet else {
+        let wrong = |why| Problem::Url { url: ping.host.clone(), why };
+        let (text, settings) = air::split(&ping.host);
+        let address = address::Address::parse(text).map_err(wrong)?;
+        if address.scheme != "ax25" {
+            return Err(wrong("by radio it begins with ax25://"));
+        }
+        let link = AirLink::read(&address, settings).map_err(wrong)?;
+        let described = Described::ip_on_air(&link, ping.call.as_deref())?;
+        return Ok((link.peer_address().into(), described));
+    };
+    let described = Described::on_device("ping", inet)?;
     if let Ok(host) = ping.host.parse() {
-        return Ok(host);
+        return Ok((host, described));
     }
     let none = |why| Problem::Host { host: ping.host.clone(), why };
     let all = (ping.host.as_str(), 0).to_socket_addrs().map_err(none)?;
     let mut fitting =
-        all.map(|at| at.ip()).filter(|ip| ip.is_ipv4() == ping.inet.network.address.is_ipv4());
+        all.map(|at| at.ip()).filter(|ip| ip.is_ipv4() == inet.network.address.is_ipv4());
     let missing = || std::io::Error::other("it has no address of the own address' kind");
-    fitting.next().ok_or_else(|| none(missing()))
+    let host = fitting.next().ok_or_else(|| none(missing()))?;
+    Ok((host, described))
 }
 
 /// The only association.
@@ -128,8 +150,10 @@ struct Asked<'a> {
     /// The own address, once the way is open.
     ends: Option<IpAddr>,
     sent: u16,
-    /// When each question left.
-    left: Vec<Instant>,
+    /// When each question left; `None` once it is answered: an answer may come twice.
+    left: Vec<Option<Instant>>,
+    /// When the last one did.
+    last: Instant,
     times: Vec<Duration>,
     used: Credit,
     /// What came, and was not looked at yet.
@@ -146,6 +170,7 @@ impl<'a> Asked<'a> {
             ends: None,
             sent: 0,
             left: Vec::new(),
+            last: Instant::START,
             times: Vec::new(),
             used: Credit::NONE,
             came: Vec::new(),
@@ -163,15 +188,16 @@ impl<'a> Asked<'a> {
 
     fn is_done(&self, now: Instant) -> bool {
         let all = self.times.len() == usize::from(self.ping.count);
-        let late = self.sent == self.ping.count
-            && self.left.last().is_some_and(|last| now.since(*last) > PATIENCE);
+        let patience = if self.ping.inet.is_some() { PATIENCE } else { PATIENCE_BY_RADIO };
+        let late = self.sent == self.ping.count && now.since(self.last) > patience;
         self.failed.is_some() || all || late
     }
 
     /// The next question.
     fn question(&mut self, now: Instant) -> DatagramsRequest<Message> {
         self.sent += 1;
-        self.left.push(now);
+        self.left.push(Some(now));
+        self.last = now;
         let rest = u32::from(self.identifier) << 16 | u32::from(self.sent);
         let header = Icmp { icmp_type: self.echo().0, code: 0, checksum: 0, rest };
         let mut octets = vec![0; Icmp::LENGTH];
@@ -191,13 +217,12 @@ impl<'a> Asked<'a> {
     fn answer(&mut self, now: Instant, mut message: Message) {
         let Ok(header) = message.pull::<Icmp>() else { return };
         let (identifier, number) = ((header.rest >> 16) as u16, header.rest as u16);
-        let left = usize::from(number).checked_sub(1).and_then(|place| self.left.get(place));
-        let (Some(left), true) =
-            (left, header.icmp_type == self.echo().1 && identifier == self.identifier)
-        else {
+        if (header.icmp_type, identifier) != (self.echo().1, self.identifier) {
             return;
-        };
-        let took = now.since(*left);
+        }
+        let place = usize::from(number).wrapping_sub(1);
+        let Some(left) = self.left.get_mut(place).and_then(Option::take) else { return };
+        let took = now.since(left);
         self.times.push(took);
         let octets = message.len();
         if self.ping.json {

@@ -44,6 +44,11 @@ pub(crate) enum Problem {
     Channel(Box<Flawed>),
     #[error("cannot find the host `{host}`: {why}")]
     Host { host: String, why: io::Error },
+    #[error(
+        "the device `{device}` cannot be opened: {why}. As root, once: \
+             ip tuntap add dev {device} mode tun user $USER"
+    )]
+    Device { device: String, why: io::Error },
     #[error("others may read {}, and so the passwords in it", .path.display())]
     OpenNetrc { path: PathBuf },
     #[error("there is no bookmark `{name}`")]

@@ -458,11 +458,8 @@ fn make_tun(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let device = table.text("device").unwrap_or_default();
     let tun = Tun::<Message>::open(device, &setting.driver.registry(), lane, setting.pool.clone());
     tun.map(Part::boxed).map_err(|why| {
-        let made = format!(
-            "the device `{device}` cannot be opened: {why}. As root, once: \
-             ip tuntap add dev {device} mode tun user $USER"
-        );
-        table.flaw("device", made)
+        let problem = Problem::Device { device: device.into(), why };
+        table.flaw("device", problem.to_string())
     })
 }
 

@@ -12,6 +12,7 @@ use stackwright::compose::{Opaque, Over};
 use stackwright::contract::Guarantees;
 use stackwright::contract::services::Datagrams;
 use stackwright::copy::Copy;
+use stackwright::dsr::Dsr;
 use stackwright::framed::Framed;
 use stackwright::ip::{Ip, Point};
 use stackwright::merged::Merged;
@@ -84,6 +85,7 @@ parts! {
     Udp<Message>,
     // Protocols.
     Copy<Message>,
+    Dsr<Message>,
     Framed<Message>,
     Ordered<Message>,
     Ip<Message>,

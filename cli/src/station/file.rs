@@ -33,7 +33,7 @@ use tnc::tncs;
 
 pub(super) use link::PeerEntry;
 pub(super) use program::ProgramEntry;
-pub(super) use serve::{FolderEntry, HostEntry, KissPlace};
+pub(super) use serve::{DeviceEntry, FolderEntry, HostEntry, KissPlace};
 pub(super) use tnc::TncEntry;
 
 /// How long a file may be, in octets.
@@ -78,6 +78,13 @@ pub(super) enum Encryption {
     Refused,
     /// They are transmitted as any other.
     AllowedHere,
+}
+
+impl StationFile {
+    /// Returns whether anybody uses its address.
+    pub(super) fn is_host(&self) -> bool {
+        self.folder.is_some() || self.host.dsr || self.host.device.is_some()
+    }
 }
 
 type Read<T> = Result<T, Mistake>;
@@ -139,7 +146,7 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
     }
     let offers = file.agw.is_some()
         || file.kiss.is_some()
-        || file.folder.is_some()
+        || file.is_host()
         || top.get("beacon").is_some()
         || top.get("program").is_some();
     if !offers && file.links.digipeat == Digipeating::Off {

@@ -5,11 +5,13 @@
 //! | --- | --- |
 //! | `file.rs`, `reader.rs` | the file |
 //! | `setup.rs` | the stack that it describes |
+//! | `host.rs` | its host of IPv4 |
 //! | `tncs.rs` | its TNCs, as one |
 //! | `served.rs` | what is above its FTP server |
 //! | `log.rs` | what its operator is told |
 
 mod file;
+mod host;
 mod log;
 mod reader;
 mod served;
@@ -31,7 +33,9 @@ use crate::flawed::Flawed;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::{say, short};
-use file::{Encryption, FILE_MOST, FolderEntry, KissPlace, ProgramEntry, StationFile, TncEntry};
+use file::{
+    DeviceEntry, Encryption, FILE_MOST, FolderEntry, KissPlace, ProgramEntry, StationFile, TncEntry,
+};
 use log::Log;
 use setup::Setup;
 use stackwright_parts::Stack;
@@ -180,6 +184,12 @@ fn describe(file: &StationFile) {
     }
     for ProgramEntry { call, run, most } in &file.programs {
         say!("  Callers of {call} are connected to {}, at most {most} at once.", run.join(" "));
+    }
+    if file.host.dsr {
+        say!("  It relays packets for other stations (DSR), as {}.", file.host.own.address);
+    }
+    if let Some(DeviceEntry { name, own }) = &file.host.device {
+        say!("  Programs of this machine reach other stations through {name}, by {}.", own.address);
     }
     let kiss = file.kiss.as_ref().and_then(KissPlace::address);
     for address in [file.agw, kiss].into_iter().flatten() {

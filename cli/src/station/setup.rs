@@ -10,7 +10,6 @@
 //! ```
 
 use std::cell::{Ref, RefMut};
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,12 +20,11 @@ use stackwright::compose::Over;
 use stackwright::compose::graph::Builder;
 use stackwright::compress::{Compress, RuleSet};
 use stackwright::contract::{Address, CallSign, Context, Nothing, Participant};
+use stackwright::dsr;
 use stackwright::ftp::server::{self, Anonymous, Rights};
 use stackwright::ftp::{self, Server};
-use stackwright::ip::{self, Ip};
 use stackwright::kiss::{self, ChannelAccess, Hub, HubConfig};
 use stackwright::merged::{self, Merged};
-use stackwright::resolve::{self, Resolve};
 use stackwright::wire::Pool;
 use stackwright::xstp;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
@@ -37,8 +35,9 @@ use stackwright_drivers::{Driver, Readiness};
 use stackwright_parts::{Part as _, Stack};
 
 use super::file::{
-    Encryption, FolderEntry, HostEntry, KissPlace, PeerEntry, ProgramEntry, StationFile, TncEntry,
+    Encryption, FolderEntry, KissPlace, PeerEntry, ProgramEntry, StationFile, TncEntry,
 };
+use super::host;
 use super::log::Acting;
 use super::served::Served;
 use super::tncs::{PortTnc, Tncs};
@@ -50,17 +49,22 @@ use crate::stacks::{self, Message};
 const AGW: &str = "agw";
 const HUB: &str = "hub";
 const TNCS: &str = "tncs";
-const AX25: &str = "ax25";
+pub(super) const AX25: &str = "ax25";
 const SERVED: &str = "served";
 const PROGRAMS: &str = "programs";
 
 /// The lanes of the adapters: from the left, as the graph counts them.
-mod lane {
+pub(super) mod lane {
     pub(super) const AGW: usize = 0;
     pub(super) const HUB: usize = 1;
     pub(super) const LINE: usize = 2; // and 3 for a second TNC
     pub(super) const PROGRAMS: usize = 4;
-    pub(super) const DISK: usize = 5; // where a folder is served
+    pub(crate) const TUN: usize = 5;
+
+    /// Returns the disk's, where a folder is served: to the right of all others.
+    pub(super) const fn disk(has_tun: bool) -> usize {
+        if has_tun { TUN + 1 } else { TUN }
+    }
 }
 
 /// A station that is about to start.
@@ -108,6 +112,7 @@ impl Setup {
             pool.clone(),
         );
         let graph = graph.protocol(PROGRAMS, at_calls).over(AX25).top(PROGRAMS);
+        let graph = if file.is_host() { host::add(graph, file, &driver, &pool)? } else { graph };
         let graph = match &file.folder {
             Some(folder) => serving(graph, file, folder, &driver, pool)?,
             None => graph,
@@ -171,10 +176,10 @@ fn serving(
     pool: Arc<Pool<Message>>,
 ) -> Result<Builder<Message, Readiness>, Problem> {
     let FolderEntry { root, writable } = folder;
-    let HostEntry { own, neighbors } = &file.host;
     let opened = Root::open(root).map_err(|why| Problem::Path { path: root.clone(), why })?;
     let options = DiskOptions { regions: false, ..stacks::server_options(*writable, true) };
-    let disk = Disk::<Message>::new(opened, options, driver.registry(), lane::DISK, pool);
+    let lane = lane::disk(file.host.device.is_some());
+    let disk = Disk::<Message>::new(opened, options, driver.registry(), lane, pool);
     let rights = Rights { write: *writable };
     let files = server::Config {
         sessions_most: SESSIONS_MOST,
@@ -186,16 +191,13 @@ fn serving(
         merged: true,
         ..server::Config::new(Box::new(Anonymous(rights)))
     };
-    let hardware = |(host, call): &(_, _)| (IpAddr::V4(*host), resolve::hardware(*call));
-    let neighbors = neighbors.iter().map(hardware).collect();
-    let stations = resolve::Config { neighbors, ..resolve::Config::radio(file.call) };
-    let packet = (file.links.longest - IPV4_HEADER) as u16;
+    let route = if file.host.dsr { dsr::Config::default().overhead() as usize } else { 0 };
+    let packet = (file.links.longest - IPV4_HEADER - route) as u16;
     // Stations of all TNCs are waited for as long as those of the slowest.
     let rate = file.tncs.iter().map(|tnc| tnc.kiss.rate).min().expect("a station has a TNC");
     let streams = xstp::Config::radio(rate.into(), packet);
-    let host = ip::Config { seed: fastrand::u64(..), ..ip::Config::host(own.address, own.length) };
     let streams_of_one = merged::Config { associations_most: SESSIONS_MOST, ..Default::default() };
-    let local = (own.address, ftp::PORT).into();
+    let local = (file.host.own.address, ftp::PORT).into();
     Ok(graph
         .protocol(SERVED, Served::new(local))
         .over("ftp")
@@ -206,11 +208,7 @@ fn serving(
         .node("merged", Merged::<Message>::new(streams_of_one).boxed())
         .over("xstp")
         .node("xstp", xstp::layer::<Message>(streams, fastrand::u64(..)).boxed())
-        .over("ip")
-        .node("ip", Ip::<Message>::new(host).boxed())
-        .over("resolve")
-        .node("resolve", Resolve::<Message>::new(stations, fastrand::u64(..)).boxed())
-        .over(AX25)
+        .over(host::IP)
         .node("disk", disk.boxed()))
 }
 
@@ -345,7 +343,9 @@ fn open(
             encryption: file.encryption == Encryption::AllowedHere,
         };
         let frames = tnc.line.clone().open(tnc.kiss.clone(), driver, lane, pool.clone())?;
-        let compress = Compress::new(file.call, RuleSet::built_in());
+        let rules_of_headers =
+            if file.host.compress { RuleSet::built_in() } else { RuleSet::default() };
+        let compress = Compress::new(file.call, rules_of_headers);
         let tnc_over = Over::new(AirRules::new(rules), Over::new(compress, frames));
         // AXUDP has one port.
         Ok(PortTnc { name: tnc.name.clone(), tnc: tnc_over, port: tnc.port })

@@ -21,7 +21,7 @@ const DOCUMENTS: &[[&str; 3]] = &[
         "generated bases of protocols, the x-Kernel's interface, maps, events, messages; FTP; packet radio",
         "[base](../crates/base), [contract](../crates/contract), [wire](../crates/wire), [compose](../crates/compose), \
          [FTP](../protocols/ftp), [AX.25](../protocols/ax25), [KISS](../protocols/kiss), [XSTP](../protocols/xstp), \
-         [TCP and IP](internet.md); DSR is open",
+         [DSR](../protocols/dsr), [TCP and IP](internet.md)",
     ],
     [
         "XTP, INRIA report RR-2102 (1993)",

@@ -21,8 +21,8 @@ pub(crate) const RULES_MOST: usize = 15;
 
 const BUILT_IN: &str = include_str!("built_in.rules");
 
-/// What both sides know of headers.
-#[derive(Clone, Debug)]
+/// What both sides know of headers; by default nothing, and nothing is compressed.
+#[derive(Clone, Default, Debug)]
 pub struct RuleSet {
     pub(crate) rules: Vec<Rule>,
     check: u32,
@@ -134,7 +134,7 @@ impl Rule {
 impl RuleSet {
     /// Returns the rules that every station has.
     pub fn built_in() -> Self {
-        BUILT_IN.parse().unwrap_or(RuleSet { rules: Vec::new(), check: 0 })
+        BUILT_IN.parse().unwrap_or_default()
     }
 
     /// Returns the check of the text, without its comments: both sides have the same rules where it

@@ -43,7 +43,7 @@ impl Config {
 
     /// Returns the octets by which packets are shorter: DSR's header, a request for an
     /// acknowledgement, and the longest list with one address that is not a relay's.
-    pub(crate) fn overhead(&self) -> u32 {
+    pub fn overhead(&self) -> u32 {
         12 + 4 * (u32::from(self.relays) + 1)
     }
 

@@ -77,9 +77,9 @@ impl<M: Message> Dsr<M> {
     fn ask_neighbor(&mut self, cx: &Context, host: Ipv4Addr, copies: VecDeque<Kept<M>>) {
         let at = cx.now() + self.times().acknowledgement(0);
         let timer = self.timers.schedule(at, Event::Asked(host));
-        let (id, tries, prolonged) = (self.ids, 0, 0);
+        let (id, tries, prolonged, heard) = (self.ids, 0, 0, false);
         if let Some(known) = self.neighbors.get_mut(&host) {
-            known.asked = Some(Asked { id, tries, prolonged, timer, copies });
+            known.asked = Some(Asked { id, tries, prolonged, heard, timer, copies });
         }
     }
 
@@ -112,12 +112,21 @@ impl<M: Message> Dsr<M> {
         }
     }
 
-    /// An acknowledgement did not come in time. While packets have not left, that says nothing.
+    /// Something arrived from a neighbour: it is there, and its answer may wait behind others.
+    pub(crate) fn hear_neighbor(&mut self, host: Ipv4Addr) {
+        if let Some(asked) = self.neighbors.get_mut(&host).and_then(|known| known.asked.as_mut()) {
+            asked.heard = true;
+        }
+    }
+
+    /// An acknowledgement did not come in time. While packets have not left, or others come from
+    /// there, that says nothing.
     pub(crate) fn not_acknowledged(&mut self, cx: &Context, host: Ipv4Addr, out: Out<'_, M>) {
         let (now, times, inside) = (cx.now(), self.times(), self.inside(host));
         let Some(known) = self.neighbors.get_mut(&host) else { return };
         let Some(asked) = &mut known.asked else { return };
-        let repeats = if inside > 0 && asked.prolonged < PROLONGED {
+        let waits = core::mem::take(&mut asked.heard) || inside > 0;
+        let repeats = if waits && asked.prolonged < PROLONGED {
             asked.prolonged += 1;
             false
         } else if asked.tries < REPEATED {

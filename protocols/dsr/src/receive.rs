@@ -70,6 +70,7 @@ impl<M: Message> Dsr<M> {
         if !is_host(destination) {
             return self.for_all(cx, packet, out);
         }
+        self.hear_neighbor(previous(&packet));
         let mut asked = None;
         for option in packet.options.clone() {
             match option {

@@ -99,8 +99,10 @@ pub(crate) struct Neighbor<M: Message> {
 pub(crate) struct Asked<M: Message> {
     pub(crate) id: u16,
     pub(crate) tries: u8,
-    /// How often the time was prolonged, because packets had not left.
+    /// How often the time was prolonged, because packets had not left, or it was heard meanwhile.
     pub(crate) prolonged: u8,
+    /// Whether something has arrived from it since.
+    pub(crate) heard: bool,
     pub(crate) timer: Ticket,
     /// What it was sent since; the first has the request in it, if it has a route.
     pub(crate) copies: VecDeque<Kept<M>>,

@@ -14,7 +14,7 @@ use stackwright_programs::content::octets;
 use stackwright_programs::processes::{Outcome, PATIENCE, Running, eventually, run, stackwright};
 use stackwright_programs::scratch::Scratch;
 
-const SPEED: u32 = 20;
+pub(crate) const SPEED: u32 = 20;
 
 /// A channel with three TNCs, a station that serves a folder at the second, and a place for what is
 /// fetched.
@@ -146,8 +146,13 @@ fn station_saying(said: Stdio, (call, tnc, rate): (&str, SocketAddr, u32), more:
         format!("call = \"{call}\"\n[tnc.vhf]\nline = \"tcp://{tnc}\"\nrate = {rate}\n{more}");
     fs::write(&file, text).expect("a folder of ours");
     let mut command = Command::new(stackwright());
-    command.arg("station").arg(&file).stdin(Stdio::null()).stderr(said);
-    let mut running = Running::start(command.stdout(Stdio::piped()));
+    command.arg("station").arg(&file).stderr(said);
+    running(command)
+}
+
+/// Starts a command that says when it runs, and waits until it does.
+pub(crate) fn running(mut command: Command) -> Running {
+    let mut running = Running::start(command.stdin(Stdio::null()).stdout(Stdio::piped()));
     let mut lines = BufReader::new(running.output()).lines();
     assert!(lines.any(|line| line.expect("text").starts_with("Press")), "it runs");
     running

@@ -10,6 +10,7 @@ mod between;
 #[allow(dead_code, reason = "tests of drivers make networks as root, too")]
 mod namespace;
 mod radio;
+mod relays;
 mod routers;
 mod rpc;
 mod socks;

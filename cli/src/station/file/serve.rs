@@ -4,11 +4,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use stackwright::contract::CallSign;
+use stackwright::ip::IpRoute;
 
 use super::{CALL, Read, StationFile, own_calls};
 use crate::air::network_of;
 use crate::call::other_call;
-use crate::inet::Network;
+use crate::inet::{Network, is_device};
 use crate::line::LineAddress;
 use crate::station::reader::{Entry, Table};
 
@@ -40,11 +41,29 @@ pub(crate) struct HostEntry {
     pub(crate) own: Network,
     /// Stations whose addresses do not follow from their call signs.
     pub(crate) neighbors: Vec<(Ipv4Addr, CallSign)>,
+    /// Whether it relays, and reaches others by relays.
+    pub(crate) dsr: bool,
+    /// Whether headers are short to stations that have the same rules.
+    pub(crate) compress: bool,
+    /// By which programs of this machine reach others.
+    pub(crate) device: Option<DeviceEntry>,
+    /// To what is behind other stations.
+    pub(crate) routes: Vec<IpRoute>,
+}
+
+/// A TUN device.
+#[derive(Debug)]
+pub(crate) struct DeviceEntry {
+    pub(crate) name: String,
+    /// The station's address there; the kernel has another one of that network.
+    pub(crate) own: Network,
 }
 
 impl HostEntry {
     pub(super) fn of(call: CallSign) -> Self {
-        HostEntry { own: network_of(call), neighbors: Vec::new() }
+        let (neighbors, routes) = (Vec::new(), Vec::new());
+        let own = network_of(call);
+        HostEntry { own, neighbors, dsr: false, compress: true, device: None, routes }
     }
 }
 
@@ -88,14 +107,21 @@ fn folder(entry: &Entry<'_>) -> Read<FolderEntry> {
 /// Reads the host.
 pub(super) fn host(entry: &Entry<'_>, file: &mut StationFile) -> Read<()> {
     let table = entry.table()?;
-    table.only(&["address", "neighbour"])?;
-    if file.folder.is_none() {
-        return Err(entry.mistake("nothing uses it: write ftp = { root = \"…\" } in [serve]"));
+    table.only(&["address", "neighbour", "dsr", "compress", "device", "route"])?;
+    file.host.dsr = table.get("dsr").map_or(Ok(false), |entry| entry.truth())?;
+    file.host.compress = table.get("compress").map_or(Ok(true), |entry| entry.truth())?;
+    file.host.device = table.get("device").map(|entry| device(&entry)).transpose()?;
+    if !file.is_host() {
+        return Err(entry.mistake(
+            "nothing uses it: write ftp = { root = \"…\" } in [serve], or dsr = true here",
+        ));
     }
     if let Some(entry) = table.get("address") {
-        const WANTED: &str = "an address with its prefix, such as \"44.0.0.2/24\"";
-        let own = entry.text(WANTED)?.parse().ok().filter(|own: &Network| own.address.is_ipv4());
-        file.host.own = own.ok_or_else(|| entry.is_not(WANTED))?;
+        file.host.own = network(&entry)?;
+    }
+    let items = table.get("route").map(|entry| entry.items("tables: [[ipv4.route]]"));
+    for item in items.transpose()?.unwrap_or_default() {
+        file.host.routes.push(route(&item)?);
     }
     let items = table.get("neighbour").map(|entry| entry.items("tables: [[ipv4.neighbour]]"));
     for item in items.transpose()?.unwrap_or_default() {
@@ -125,6 +151,45 @@ fn kiss(entry: &Entry<'_>) -> Read<KissPlace> {
         return Ok(KissPlace::Terminal(link));
     }
     Ok(KissPlace::Address(text.parse().map_err(|_| entry.is_not(WANTED))?))
+}
+
+fn network(entry: &Entry<'_>) -> Read<Network> {
+    const WANTED: &str = "an address with its prefix, such as \"44.0.0.2/24\"";
+    let own = entry.text(WANTED)?.parse().ok().filter(|own: &Network| own.address.is_ipv4());
+    own.ok_or_else(|| entry.is_not(WANTED))
+}
+
+fn device(entry: &Entry<'_>) -> Read<DeviceEntry> {
+    const WANTED: &str = "a table, such as { name = \"ax0\", address = \"44.1.0.1/30\" }";
+    let table = entry.table().map_err(|_| entry.is_not(WANTED))?;
+    table.only(&["name", "address"])?;
+    let (Some(name), Some(own)) = (table.get("name"), table.get("address")) else {
+        return Err(entry.is_not(WANTED));
+    };
+    const NAME: &str = "the name of a TUN device, such as \"ax0\"";
+    let text = name.text(NAME)?;
+    if !is_device(text) {
+        return Err(name.is_not(NAME));
+    }
+    Ok(DeviceEntry { name: text.into(), own: network(&own)? })
+}
+
+fn route(entry: &Entry<'_>) -> Read<IpRoute> {
+    const WANTED: &str = "a table, such as { to = \"44.2.0.0/30\", via = \"44.0.0.2\" }";
+    let table = entry.table().map_err(|_| entry.is_not(WANTED))?;
+    table.only(&["to", "via"])?;
+    let (Some(to), Some(via)) = (table.get("to"), table.get("via")) else {
+        return Err(entry.is_not(WANTED));
+    };
+    let (prefix, length) = if to.text(WANTED)? == "default" {
+        (Ipv4Addr::UNSPECIFIED.into(), 0)
+    } else {
+        let Network { address, length } = network(&to)?;
+        (address, length)
+    };
+    const ROUTER: &str = "the address of a station, such as \"44.0.0.2\"";
+    let router: Ipv4Addr = via.text(ROUTER)?.parse().map_err(|_| via.is_not(ROUTER))?;
+    Ok(IpRoute { prefix, length, interface: 0, next_hop: Some(router.into()), metric: 0 })
 }
 
 fn listen(entry: &Entry<'_>) -> Read<SocketAddr> {
