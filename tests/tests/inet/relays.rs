@@ -86,7 +86,7 @@ fn a_station_behind_another_is_reached() {
 
 /// Two kernels, a station with a device at each, and what a fourth TNC hears.
 struct Kernels {
-    channel: RadioChannel,
+    _channel: RadioChannel,
     far: Elsewhere,
     stations: Vec<Running>,
     monitor: Running,
@@ -145,7 +145,7 @@ impl Kernels {
             let relays = "[ipv4]\ndsr = true\ncompress = false\n";
             stations.push(here(&station(&files, "N0BBB", tnc(&channel, 1), relays)));
         }
-        Kernels { channel, far, stations, monitor, files }
+        Kernels { _channel: channel, far, stations, monitor, files }
     }
 
     /// The kernel's ping, and its curl from a server in the other network.
