@@ -8,7 +8,7 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::moving::Coding;
-use super::state::{Data, Ending, File, FileUse, Link, Motion, Transfer, Work};
+use super::state::{Data, Ending, File, FileUse, Link, Motion, Session, Transfer, Work};
 use super::transfer::refusal;
 use super::{Indication, Out, Server, TransferDirection, Trouble};
 use crate::form::Damage;
@@ -210,6 +210,45 @@ impl<M: Message> Server<M> {
         self.tell(cx, session, transfer, Err(Trouble::GivenUp), out);
     }
 
+    /// Ends an earlier upload of the same file by the same user at the same address: its client has
+    /// begun anew, and nothing of it that is still on its way may reach the part. Returns whether
+    /// there was one, whose file is closed before that of this session is opened.
+    pub(super) fn take_over(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) -> bool {
+        let Some(upload) = self.sessions.get(session).and_then(Session::upload) else {
+            return false;
+        };
+        let found = self.sessions.iter().find_map(|(other, state)| match &state.work {
+            Work::Transfer(Transfer { file, .. })
+                if other != session && state.upload() == Some(upload) =>
+            {
+                match *file {
+                    File::Awaiting(file)
+                    | File::Opening(file)
+                    | File::Open(file)
+                    | File::Parting(file) => Some((other, file)),
+                    // It is whole.
+                    File::Keeping(_) | File::Absent => None,
+                }
+            }
+            _ => None,
+        });
+        let Some((earlier, file)) = found else { return false };
+        let Some(mut transfer) = self.end_transfer(earlier, Keep::Part, out) else { return false };
+        self.cut_off(cx, transfer.link.take(), out);
+        self.forget_data(cx, earlier, out);
+        // Not 426: a client that tries again would take it over in its turn, and so on.
+        self.reply(cx, earlier, 553, "A later session stores that file.");
+        self.tell(cx, earlier, transfer, Err(Trouble::GivenUp), out);
+        self.touch(cx, earlier);
+        if let Some(use_) = self.files.get_mut(file) {
+            *use_ = FileUse::TakenOver { by: session };
+        }
+        if let Some(transfer) = self.sessions.get_mut(session).and_then(Session::transfer) {
+            transfer.file = File::Awaiting(file);
+        }
+        true
+    }
+
     /// Takes the transfer from its session. A file that is open is closed; `keep` says what becomes
     /// of one that can be kept as a part.
     fn end_transfer(
@@ -227,7 +266,9 @@ impl<M: Message> Server<M> {
         match transfer.file {
             File::Absent => {}
             // Closed already.
-            File::Keeping(file) | File::Parting(file) => self.forget_file(file),
+            File::Awaiting(file) | File::Keeping(file) | File::Parting(file) => {
+                self.forget_file(file);
+            }
             File::Opening(file) | File::Open(file) => {
                 self.forget_file(file);
                 Self::ask_files(out, FilesRequest::Close { file, keep });

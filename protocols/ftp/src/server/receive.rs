@@ -5,7 +5,7 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Leaf, Message};
 
 use super::commands::Answer;
-use super::state::{Arrives, FileUse, Leaving, PeerHalf, Stream};
+use super::state::{Arrives, File, FileUse, Leaving, PeerHalf, Stream};
 use super::{Indication, Out, Server};
 use crate::NAME;
 
@@ -219,10 +219,14 @@ impl<M: Message> Server<M> {
                 self.files.forget(name);
                 self.digests -= 1;
             }
+            (FileUse::TakenOver { by }, FilesIndication::Closed { .. }) => {
+                self.files.forget(name);
+                self.open_file(by, File::Awaiting(name), out);
+            }
             (_, FilesIndication::Closed { .. }) => {
                 self.files.forget(name);
             }
-            (FileUse::Forgotten, _) => {}
+            (FileUse::TakenOver { .. } | FileUse::Forgotten, _) => {}
             _ => cx.dropped(NAME, "an answer that does not fit its question"),
         }
     }

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::mem;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::ops::Range;
 
 use stackwright_base::{Subject, generate};
@@ -135,6 +135,10 @@ pub(super) enum FileUse {
     Recital {
         session: Handle,
     },
+    /// Its end is awaited by a later session, which takes over what was stored.
+    TakenOver {
+        by: Handle,
+    },
     /// Only its end is awaited.
     Forgotten,
 }
@@ -250,7 +254,10 @@ pub(super) enum Leaving {
 pub(super) enum Login {
     Stranger,
     Named(String),
-    User(Rights),
+    User {
+        name: String,
+        rights: Rights,
+    },
 }
 
 /// The state of the next data association.
@@ -390,6 +397,8 @@ pub(super) struct Ending {
 pub(super) enum File {
     /// A listing of one file needs none.
     Absent,
+    /// It is opened when this one is closed: that of the upload which is taken over.
+    Awaiting(Handle),
     Opening(Handle),
     Open(Handle),
     /// A stored file is getting its name.
@@ -477,14 +486,14 @@ impl<M> Session<M> {
 
     /// Forgets who is logged in. A client that was not wins no time by that.
     pub(super) fn log_out(&mut self, login: Login, login_until: Instant) {
-        if let Login::User(_) = mem::replace(&mut self.login, login) {
+        if let Login::User { .. } = mem::replace(&mut self.login, login) {
             self.login_until = login_until;
         }
     }
 
     pub(super) fn rights(&self) -> Option<Rights> {
         match self.login {
-            Login::User(rights) => Some(rights),
+            Login::User { rights, .. } => Some(rights),
             _ => None,
         }
     }
@@ -500,6 +509,17 @@ impl<M> Session<M> {
     pub(super) fn transfer(&mut self) -> Option<&mut Transfer<M>> {
         match &mut self.work {
             Work::Transfer(transfer) => Some(transfer),
+            _ => None,
+        }
+    }
+
+    /// Returns whose upload of which file it is that writes a part, or waits for it.
+    pub(super) fn upload(&self) -> Option<(&str, IpAddr, &str)> {
+        match (&self.login, &self.work) {
+            (Login::User { name, .. }, Work::Transfer(Transfer { path, purpose, .. })) => {
+                let is_part = matches!(purpose, Purpose::Resume);
+                is_part.then(|| (name.as_str(), self.control.peer.ip(), path.as_str()))
+            }
             _ => None,
         }
     }
@@ -551,7 +571,7 @@ impl<M> Session<M> {
         let Work::Transfer(Transfer { motion: Motion::Store { .. }, file, .. }) = &self.work else {
             return false;
         };
-        matches!(file, File::Opening(_) | File::Open(_))
+        matches!(file, File::Awaiting(_) | File::Opening(_) | File::Open(_))
             && self.control.is_gone()
             && self.data_half() < PeerHalf::Finished
     }

@@ -112,9 +112,22 @@ impl<M: Message> Server<M> {
         motion: Motion<M>,
         out: Out<'_, M>,
     ) {
-        let file = self.files.name(FileUse::Transfer { session });
-        self.begin(cx, session, path.clone(), File::Opening(file), purpose, motion);
+        self.begin(cx, session, path, File::Absent, purpose, motion);
         self.resecure_data(session, out);
+        if !self.take_over(cx, session, out) {
+            self.open_file(session, File::Absent, out);
+        }
+    }
+
+    /// Opens the file of a transfer that waits in this state.
+    pub(super) fn open_file(&mut self, session: Handle, waits: File, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let Some(transfer) = state.transfer().filter(|transfer| transfer.file == waits) else {
+            return;
+        };
+        let file = self.files.name(FileUse::Transfer { session });
+        transfer.file = File::Opening(file);
+        let (path, purpose) = (transfer.path.clone(), transfer.purpose);
         Self::ask_files(out, FilesRequest::Open { file, path, purpose });
     }
 

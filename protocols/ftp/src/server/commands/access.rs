@@ -124,7 +124,7 @@ impl<M: Message> Server<M> {
         let Login::Named(user) = mem::replace(&mut state.login, Login::Stranger) else { return };
         let peer = state.control.peer;
         if let Some(rights) = self.config.accounts.admits(&user, password) {
-            state.login = Login::User(rights);
+            state.login = Login::User { name: user.clone(), rights };
             self.touch(cx, session); // the time for the login does not count any more
             self.reply(cx, session, 230, "Welcome.");
             out.indicate(Indication::LoggedIn { peer: peer.into(), user });
@@ -170,7 +170,7 @@ impl<M: Message> Server<M> {
             || self.config.hosts.iter().any(|host| host.eq_ignore_ascii_case(name));
         match state.login {
             // It comes before USER (§3.3).
-            Login::Named(_) | Login::User(_) => {
+            Login::Named(_) | Login::User { .. } => {
                 self.reply(cx, session, 503, "Say HOST before USER, or REIN first.");
             }
             Login::Stranger if here => self.reply(cx, session, 220, "That is here."),

@@ -1,16 +1,19 @@
 //! Uploads that end early, and what is left of them (CCSDS 717.0).
 
-use stackwright_contract::Duration;
+use std::net::{IpAddr, Ipv4Addr};
+
+use stackwright_contract::{Duration, Handle};
 use stackwright_ftp::server::Trouble;
 use stackwright_simulator::DiskFaults;
 
 use crate::simulated::dialogue::Dialogue;
-use crate::simulated::setting::{content, server_config};
+use crate::simulated::raw::Raw;
+use crate::simulated::setting::{CLIENT, content, door, server_config};
 
 const OLD: &[u8] = b"older";
 
 /// Begins to store `a`, and says this many octets of it.
-fn begin(dialogue: &mut Dialogue, line: &str, octets: &[u8]) -> stackwright_contract::Handle {
+fn begin(dialogue: &mut Dialogue, line: &str, octets: &[u8]) -> Handle {
     let data = dialogue.connect();
     dialogue.say(&format!("{line}\r\n"));
     dialogue.raw.say(&mut dialogue.world, data, octets);
@@ -154,4 +157,68 @@ fn what_waits_while_a_part_is_kept_is_obeyed_afterwards() {
     dialogue.world.run_for(Duration::from_secs(30));
     assert_eq!(dialogue.new_codes(before), [256, 225, 200]);
     dialogue.settle();
+}
+
+/// Goes on in another session: of the same client, or of one at `address`.
+fn log_in(dialogue: &mut Dialogue, address: IpAddr, user: &str) {
+    if address != CLIENT {
+        dialogue.raw = Raw::add(&mut dialogue.world, address);
+    }
+    dialogue.control = dialogue.raw.open(&mut dialogue.world, door());
+    dialogue.say(&format!("USER {user}\r\nPASS x\r\nTYPE I\r\nARST\r\n"));
+}
+
+/// A client that was cut off begins anew before the server knows, and again at once. Nothing of its
+/// earlier sessions reaches the part any more: not even behind what waits for a slow disk.
+#[test]
+fn a_later_session_of_the_same_client_takes_an_upload_over() {
+    for delay in [0, 2] {
+        let (mut dialogue, octets) = broken("ARST\r\n");
+        let delay = Duration::from_secs(delay);
+        dialogue.disk.borrow_mut().faults = DiskFaults { delay, ..DiskFaults::default() };
+        let mut earlier = Vec::new();
+        for from in [1000, 900, 800] {
+            assert_eq!(dialogue.code(&format!("REST {from}")), 350);
+            let data = begin(&mut dialogue, "STOR a", &octets[from..1500]);
+            dialogue.world.run_for(4 * delay);
+            dialogue.raw.say(&mut dialogue.world, data, b"stale");
+            earlier.push((dialogue.control, data));
+            log_in(&mut dialogue, CLIENT, "ftp");
+        }
+        assert_eq!(dialogue.code("REST 700"), 350);
+        let data = begin(&mut dialogue, "STOR a", &octets[700..]);
+        let Dialogue { world, raw, .. } = &mut dialogue;
+        earlier.iter().for_each(|(_, data)| raw.say(world, *data, &[0; 3000]));
+        world.run_for(8 * delay);
+        raw.finish(world, data);
+        world.run_for(Duration::from_secs(1) + 4 * delay);
+        assert_eq!(dialogue.codes().last(), Some(&226));
+        let raw = dialogue.raw;
+        let refused = |(control, _)| raw.codes(&dialogue.world, control).last() == Some(&553);
+        assert!(earlier.into_iter().all(refused));
+        assert_eq!(dialogue.disk.borrow().octets("a"), Some(octets));
+        assert_eq!(dialogue.disk.borrow().part("a"), None);
+        dialogue.settle();
+    }
+}
+
+#[test]
+fn no_other_client_takes_an_upload_over() {
+    let other = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 3));
+    for (address, user) in [(CLIENT, "anonymous"), (other, "ftp")] {
+        let (mut dialogue, octets) = broken("ARST\r\n");
+        dialogue.code("REST 1000");
+        let data = begin(&mut dialogue, "STOR a", &octets[1000..1500]);
+        let (raw, control) = (dialogue.raw, dialogue.control);
+        log_in(&mut dialogue, address, user);
+        dialogue.code("REST 1000");
+        assert_eq!(dialogue.upload("STOR a", &octets[1000..]), 550);
+        (dialogue.raw, dialogue.control) = (raw, control);
+        raw.say(&mut dialogue.world, data, &octets[1500..]);
+        raw.finish(&mut dialogue.world, data);
+        dialogue.say("");
+        assert_eq!(dialogue.codes().last(), Some(&226));
+        assert_eq!(dialogue.disk.borrow().octets("a"), Some(octets));
+        dialogue.settle();
+    }
 }
