@@ -131,7 +131,9 @@ fn kill(verb: &'static str, kills_server: bool) {
             assert!(running.alive(), "{moment}");
             running.kill();
         }
-        scene.finish(&words, &ends, Scene::part(&ends[1]));
+        let part = Scene::part(&ends[1]);
+        assert!(part > 0 || moment < 1000, "{moment}: nothing is left");
+        scene.finish(&words, &ends, part);
     }
 }
 

@@ -45,6 +45,10 @@ pub enum Purpose {
         /// behind them. It fails with [`Failure::Short`] where the file has fewer.
         from: u64,
     },
+    /// As `Create` from the first octet on, as a [part](Keep::Part) in place of one that was kept
+    /// before: so the end of the program keeps what was written. While another writes that part, it
+    /// is as `Create`.
+    Part,
     /// As `Create`, behind all octets of the file that has the name now, if any.
     Append,
     /// As `Create`, and it does not get its name if something else has it by then: it fails with
@@ -61,7 +65,7 @@ pub enum Purpose {
 impl Purpose {
     /// Returns whether a file is written.
     pub fn creates(&self) -> bool {
-        matches!(self, Self::Create { .. } | Self::Append | Self::New | Self::Resume)
+        !matches!(self, Self::Read { .. } | Self::List)
     }
 }
 

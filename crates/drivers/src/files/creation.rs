@@ -76,9 +76,19 @@ impl Creation {
             Mode::from_raw_mode(old.st_mode & TAKEN_OVER) | Mode::RUSR | Mode::WUSR
         });
         let mut source = None;
-        let (file, has, size) = if purpose == Purpose::Resume {
-            let file =
-                part::lock(&folder, &place::part(&name), Some(mode))?.ok_or(Failure::NotFound)?;
+        let part = match purpose {
+            Purpose::Resume | Purpose::Part => {
+                match part::lock(&folder, &place::part(&name), Some(mode)) {
+                    Err(Failure::Denied) if purpose == Purpose::Part => None,
+                    locked => locked?,
+                }
+            }
+            _ => None,
+        };
+        let (file, has, size) = if let Some(file) = part {
+            if purpose == Purpose::Part {
+                file.set_len(0).map_err(failure)?;
+            }
             let size = file.metadata().map_err(failure)?.len();
             if size == 0 {
                 part::forget(&file); // what was noted before is not of what comes

@@ -241,17 +241,15 @@ impl<M: Message> Worker<M> {
             }),
             Purpose::List => Listing::open(&self.root, place)
                 .map(|listing| (OpenFile::Listing(listing), None, None, None)),
-            Purpose::Create { .. } | Purpose::Append | Purpose::New | Purpose::Resume => {
-                match Creation::begin(&self.root, place, purpose, &mut self.random) {
-                    Ok((creation, from)) if creation.is_unfinished() => {
-                        return self.begin_long(file, Long::TakeOver { creation, from });
-                    }
-                    begun => begun.map(|(creation, size)| {
-                        let noted = creation.noted();
-                        (OpenFile::Creating(creation), Some(size), None, noted)
-                    }),
+            _ => match Creation::begin(&self.root, place, purpose, &mut self.random) {
+                Ok((creation, from)) if creation.is_unfinished() => {
+                    return self.begin_long(file, Long::TakeOver { creation, from });
                 }
-            }
+                begun => begun.map(|(creation, size)| {
+                    let noted = creation.noted();
+                    (OpenFile::Creating(creation), Some(size), None, noted)
+                }),
+            },
         };
         match opened {
             Ok((opened, size, modified, version)) => {

@@ -1,5 +1,7 @@
 //! How each request is answered, when its time has come.
 
+use std::rc::Rc;
+
 use stackwright_contract::services::{Failure, FilesIndication, Keep, Purpose};
 use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::Message;
@@ -162,10 +164,7 @@ impl File {
             }
             (Work::Close { keep }, Content::Created { place, inode }) => {
                 match keep {
-                    Keep::Nothing if self.purpose == Purpose::Resume => {
-                        tree.parts.remove(place);
-                    }
-                    Keep::Nothing => {}
+                    Keep::Nothing => tree.parts.retain(|_, part| !Rc::ptr_eq(part, inode)),
                     Keep::Part => tree.keep_part(place, inode)?,
                     Keep::Whole => {
                         if self.purpose == Purpose::New {
@@ -205,6 +204,17 @@ fn open(
             let inode = tree.resume(&place)?;
             let size = inode.borrow().octets.len() as u64;
             return Ok((Content::Created { place, inode }, Some(size)));
+        }
+        Purpose::Part => {
+            let place = tree.place(&path)?;
+            let inode = match tree.resume(&place) {
+                Err(Failure::Denied) => tree.new_inode(Vec::new()),
+                part => part?,
+            };
+            let mut part = inode.borrow_mut();
+            (part.octets, part.synced, part.noted) = (Vec::new(), 0, None);
+            drop(part);
+            return Ok((Content::Created { place, inode }, Some(0)));
         }
         Purpose::Create { from } => {
             let place = tree.place(&path)?;

@@ -254,10 +254,7 @@ pub(super) enum Leaving {
 pub(super) enum Login {
     Stranger,
     Named(String),
-    User {
-        name: String,
-        rights: Rights,
-    },
+    User { name: String, rights: Rights },
 }
 
 /// The state of the next data association.
@@ -379,8 +376,8 @@ impl<M> Transfer<M> {
     /// Returns the file, if what was stored of it can be kept as a part.
     pub(super) fn part(&self) -> Option<Handle> {
         match (self.file, self.purpose) {
-            (File::Open(file), Purpose::Create { from: 0 } | Purpose::Resume)
-            | (File::Opening(file), Purpose::Resume) => Some(file),
+            (File::Open(file), Purpose::Create { from: 0 } | Purpose::Part | Purpose::Resume)
+            | (File::Opening(file), Purpose::Part | Purpose::Resume) => Some(file),
             _ => None,
         }
     }
@@ -517,7 +514,7 @@ impl<M> Session<M> {
     pub(super) fn upload(&self) -> Option<(&str, IpAddr, &str)> {
         match (&self.login, &self.work) {
             (Login::User { name, .. }, Work::Transfer(Transfer { path, purpose, .. })) => {
-                let is_part = matches!(purpose, Purpose::Resume);
+                let is_part = matches!(purpose, Purpose::Part | Purpose::Resume);
                 is_part.then(|| (name.as_str(), self.control.peer.ip(), path.as_str()))
             }
             _ => None,

@@ -53,7 +53,10 @@ impl<M: Message> Server<M> {
     /// Stores a file from the octet that REST says.
     pub(super) fn store(&mut self, cx: &Context, session: Handle, path: String, out: Out<'_, M>) {
         let Some(state) = self.sessions.get(session) else { return };
-        let purpose = Purpose::Create { from: state.restart };
+        let purpose = match state.restart {
+            0 if state.autorestart => Purpose::Part,
+            from => Purpose::Create { from },
+        };
         self.store_as(cx, session, path, purpose, out);
     }
 

@@ -1,6 +1,5 @@
 //! A disk that fills up in the middle of a transfer: it is told so, and once there is room, the
-//! same command completes the transfer. Our own disk keeps what arrived; a server's has no use for
-//! half a file that fills it.
+//! same command goes on with what arrived.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -56,7 +55,7 @@ pub(super) fn disk(direction: Direction) -> Option<String> {
     disk.resize(3 * LENGTH);
     let told = scene.copy(&[]).succeeded().text();
     let kept = resumed_at(&told).is_some_and(|octets| octets > LENGTH as u64 / 4);
-    assert_eq!(kept, direction == Direction::Get, "{told}");
+    assert!(kept, "{told}");
     watch.end();
     scene.assert_copied();
     scene.kill_server();

@@ -123,6 +123,26 @@ fn what_was_created_can_be_kept_as_a_part() {
     assert_eq!(bench.on_disk().len(), 3);
 }
 
+/// Whoever begins anew loses what was kept, but nothing to the end of the program.
+#[test]
+fn a_file_can_be_a_part_from_its_first_octet_on() {
+    let mut bench = bench();
+    add(&mut bench, "a", Purpose::Resume, b"older", Keep::Part).expect("kept");
+    let (file, size) = bench.open("a", Purpose::Part).expect("opened");
+    assert_eq!(size, Some(0));
+    bench.write(file, 0, message(b"new")).expect("written");
+    assert_eq!(bench.got(PART).as_deref(), Some(&b"new"[..]));
+    // While it is written, another is a file as any other.
+    let other = add(&mut bench, "a", Purpose::Part, b"other", Keep::Part);
+    assert_eq!(other, Err(Failure::Denied));
+    assert_eq!(add(&mut bench, "a", Purpose::Part, b"whole", Keep::Whole), Ok(0));
+    assert_eq!(bench.on_disk(), [PART, "a"]);
+    assert_eq!(bench.close(file, Keep::Whole), Ok(()));
+    assert_eq!(bench.got("a").as_deref(), Some(&b"new"[..]));
+    assert!(add(&mut bench, "a", Purpose::Part, b"given up", Keep::Nothing).is_err());
+    assert_eq!(bench.on_disk(), ["a"]);
+}
+
 #[test]
 fn a_part_that_is_not_needed_goes() {
     let mut bench = bench();
