@@ -75,8 +75,10 @@ stack! {
 const NAME: Handle = Handle { index: 0, generation: 0 };
 /// How often it is checked whether the program is to end.
 const LOOK: Duration = Duration::from_millis(250);
-/// The longest line: one packet takes it.
+/// The longest message: one packet takes it. A longer line is several.
 const LINE_MOST: usize = 1200;
+/// The shortest silence that is taken for the end of a member.
+const DETECT_LEAST: Duration = Duration::from_millis(50);
 /// How long nobody is heard of before a group is begun.
 const FOUNDING: Duration = Duration::from_secs(1);
 
@@ -98,6 +100,10 @@ impl Talk {
         if self.at.ip().is_unspecified() || self.at.port() == 0 {
             let why = "the others have to reach it: name one address and its port";
             return Err(Problem::Unfit { what: "--at".into(), why });
+        }
+        if self.detect < DETECT_LEAST {
+            let why = "members report six times in it, so 50ms is the least";
+            return Err(Problem::Unfit { what: "--detect".into(), why });
         }
         let mut driver = Driver::new(fastrand::u64(..))?;
         let mut stack = self.stack(&driver);
@@ -209,10 +215,16 @@ fn lines(waker: Waker) -> Receiver<String> {
     let (sender, typed) = sync_channel(16);
     thread::spawn(move || {
         for line in io::stdin().lock().lines() {
-            let Ok(mut line) = line else { break };
-            line.truncate(line.floor_char_boundary(LINE_MOST));
-            if sender.send(line).is_err() {
-                return;
+            let Ok(mut rest) = line else { break };
+            loop {
+                let next = rest.split_off(rest.floor_char_boundary(LINE_MOST));
+                if sender.send(rest).is_err() {
+                    return;
+                }
+                rest = next;
+                if rest.is_empty() {
+                    break;
+                }
             }
             // What is not woken up now looks after its next deadline.
             let _ = waker.wake();

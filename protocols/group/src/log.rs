@@ -1,4 +1,4 @@
-//! The casts of a view that some member may lack: whoever has one can repeat it.
+//! The casts of a view that some member may lack. Every member keeps them, and can repeat them.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

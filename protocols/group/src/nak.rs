@@ -66,8 +66,8 @@ const REPEAT: u8 = 4;
 pub struct Nak<M> {
     config: NakConfig,
     view: Option<InView<M>>,
-    /// The last view, for members that are still on their way out of it.
-    old: Option<(u32, Log<M>)>,
+    /// The last view, its mark and its log, for members that are still on their way out of it.
+    old: Option<(Arc<GroupView>, u32, Log<M>)>,
 }
 
 struct InView<M> {
@@ -117,7 +117,7 @@ impl<M: Message> Nak<M> {
                 }
             }
             last.fills = None;
-            self.old = Some((last.tag, last.log));
+            self.old = Some((last.view, last.tag, last.log));
         }
         if let Some(Rank(me)) = view.me {
             let (members, now) = (view.members.len(), at.cx().now());
@@ -198,10 +198,14 @@ impl<M: Message> Nak<M> {
         header: NakHeader,
         (tag, count): (u32, u16),
     ) {
-        let current = self.view.as_ref().map(|own| (own.tag, &own.log));
-        let old = self.old.as_ref().map(|(tag, log)| (*tag, log));
-        let logs = [current, old].into_iter().flatten();
-        let Some((_, log)) = logs.into_iter().find(|(of, _)| *of == tag) else { return };
+        let current = self.view.as_ref().map(|own| (&own.view, own.tag, &own.log));
+        let old = self.old.as_ref().map(|(view, tag, log)| (view, *tag, log));
+        // A question is short and its answer long: only members of that view are answered.
+        let is_its = |view: &GroupView| view.members.iter().any(|member| member.participant == to);
+        let mut logs = [current, old].into_iter().flatten();
+        let Some((.., log)) = logs.find(|(view, of, _)| *of == tag && is_its(view)) else {
+            return at.cx().dropped(NAME, "a question for casts of a view that it is not in");
+        };
         let origin = usize::from(header.origin);
         for number in 0..u32::from(count).min(REPEATED_MOST) {
             let Some(number) = header.number.checked_add(number) else { return };

@@ -9,6 +9,9 @@ use siphasher::sip::SipHasher13;
 use stackwright_contract::Participant;
 use stackwright_contract::services::{Ballot, GroupMember, GroupView};
 
+/// Members of a view, at most: what a member keeps grows with their square.
+pub(crate) const MEMBERS_MOST: usize = 1024;
+
 /// Octets of a view before its members: number, ballot, how many.
 const VIEW: usize = 4 + 12 + 2;
 
@@ -68,6 +71,9 @@ impl Reader<'_> {
 
     pub(crate) fn view(&mut self) -> Option<GroupView> {
         let (number, ballot, count) = (self.u32()?, self.ballot()?, self.u16()?);
+        if usize::from(count) > MEMBERS_MOST {
+            return None;
+        }
         let mut members = Vec::new();
         for _ in 0..count {
             members.push(self.member()?);

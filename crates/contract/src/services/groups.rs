@@ -100,7 +100,7 @@ pub type CastCounts = Arc<[u32]>;
 pub struct Outsider<M> {
     /// The participant; the group's own address reaches whoever listens there.
     pub participant: Participant,
-    /// Who sends it: an incarnation of its sender.
+    /// The incarnation of its sender.
     pub incarnation: u64,
     /// The message.
     pub message: M,

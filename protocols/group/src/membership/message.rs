@@ -20,7 +20,7 @@ pub(super) fn key(view: &GroupView) -> ViewKey {
 pub(super) struct Choice {
     pub(super) ballot: Ballot,
     pub(super) view: Arc<GroupView>,
-    /// None in answer to who has joined, and delivers nothing of the view before.
+    /// Empty where it is sent to a member that has joined: it delivers nothing of the old view.
     pub(super) target: CastCounts,
 }
 

@@ -49,9 +49,9 @@ const JOINERS_MOST: usize = 256;
 /// How a group begins, and how fast it changes.
 #[derive(Clone, Copy, Debug)]
 pub struct ViewsConfig {
-    /// Who has heard of no group, and of nobody with a lower address that would do the same, for
-    /// this long is the first member of one; `None`: it waits for a group. Of one process, and once: who comes back would
-    /// found a second group beside the first.
+    /// A process that has heard of no group for this long begins one, unless it hears of a process
+    /// with a lower address that would begin one; `None`: it waits for a group. Nobody begins a
+    /// group twice: the second would stand beside the first.
     pub founding: Option<Duration>,
     /// A proposal without progress for this long is given up for a higher one.
     pub round: Duration,
@@ -89,15 +89,17 @@ pub struct Views<M> {
     is_ready: bool,
     view: Option<InView>,
     round: Option<Round>,
-    /// Who wants to be a member, and when it last said so; who has the state; who leaves.
+    /// Processes that want to join, each with the time of its last JOIN.
     joiners: BTreeMap<Identity, Instant>,
+    /// Members that have the state.
     readies: BTreeSet<Identity>,
+    /// Members that leave.
     leavers: BTreeSet<Identity>,
     /// The way out of the last view, for members that are still in it.
     way_out: Option<(ViewKey, Choice)>,
     /// Since when a newer view is known that it is in, and to which it does not get.
     lagging: Option<Instant>,
-    /// The highest count of a ballot that was heard of.
+    /// The highest count of all ballots that were proposed, as far as it is known.
     most: u32,
     /// Before then no proposal is begun.
     waits: Instant,

@@ -11,6 +11,7 @@ use stackwright_wire::Message as Octets;
 use super::message::{Choice, What, key};
 use super::{Identity, Views, quorum, rank};
 use crate::layer::GroupPlace;
+use crate::wire;
 
 /// What a proposer knows of its proposal.
 pub(super) struct Round {
@@ -161,7 +162,8 @@ impl<M: Octets> Views<M> {
                 members.push(GroupMember { votes, ..*member });
             }
             for (participant, incarnation) in self.joiners.keys().copied() {
-                if members.iter().all(|member| member.participant != participant) {
+                let is_new = members.iter().all(|member| member.participant != participant);
+                if is_new && members.len() < wire::MEMBERS_MOST {
                     let votes = votes_at_once;
                     members.push(GroupMember { participant, incarnation, votes });
                 }

@@ -4,4 +4,5 @@
 //! They are here, not in `tests`, because only here a rule can be left out.
 
 mod checker;
+mod hostile;
 mod seeds;

@@ -9,7 +9,7 @@ use std::{format, println, vec};
 use fastrand::Rng;
 use stackwright_compose::stack;
 use stackwright_contract::services::{Credit, GroupsRequest};
-use stackwright_contract::{Duration, Participant};
+use stackwright_contract::{Duration, Handle, Participant};
 use stackwright_simulator::{CheckedDatagrams, Conditions, StationId, World, seeds};
 use stackwright_wire::SingleBuffer;
 
@@ -17,7 +17,7 @@ use super::checker::{Facts, Member};
 use crate::membership::quorum_of;
 use crate::{Detector, Mesh, MeshConfig, MicroLayer, Nak, NakConfig, Views, ViewsConfig};
 
-type M = SingleBuffer;
+pub(super) type M = SingleBuffer;
 type Ballots = MicroLayer<M, Views<M>>;
 type Silence = MicroLayer<M, Detector>;
 type Casts = MicroLayer<M, Nak<M>>;
@@ -28,16 +28,63 @@ stack! {
 
 const PORT: u16 = 4370;
 
-fn host(station: usize) -> IpAddr {
+pub(super) fn host(station: usize) -> IpAddr {
     Ipv4Addr::new(10, 0, 0, station as u8 + 1).into()
 }
 
-fn at(station: usize) -> Participant {
+pub(super) fn at(station: usize) -> Participant {
     SocketAddr::new(host(station), PORT).into()
 }
 
-fn group() -> Participant {
+pub(super) fn group() -> Participant {
     SocketAddr::from(([239, 77, 3, 1], PORT)).into()
+}
+
+/// Adds members, the first of which begins the group.
+fn added(
+    world: &mut World<M>,
+    count: usize,
+    mutant: u8,
+    facts: &Arc<Mutex<Facts>>,
+) -> Vec<StationId<Stack, Member>> {
+    let peers: Vec<_> = (0..count).map(at).collect();
+    (0..count)
+        .map(|station| {
+            let config = ViewsConfig {
+                founding: (station == 0).then_some(Duration::from_millis(100)),
+                mutant,
+                ..ViewsConfig::default()
+            };
+            let stack = Stack::new(
+                MicroLayer::new(Views::new(config)),
+                stackwright_compose::Over::new(
+                    MicroLayer::new(Detector::new(Duration::from_millis(200))),
+                    stackwright_compose::Over::new(
+                        MicroLayer::new(Nak::new(NakConfig::default())),
+                        stackwright_compose::Over::new(
+                            Mesh::new(MeshConfig { peers: peers.clone() }),
+                            CheckedDatagrams::checked(host(station), Credit::ROOM),
+                        ),
+                    ),
+                ),
+            );
+            world.add(host(station), stack, Member::new(facts.clone(), station as u32))
+        })
+        .collect()
+}
+
+/// Returns members of a new group.
+pub(super) fn opened(world: &mut World<M>, count: usize) -> Vec<StationId<Stack, Member>> {
+    let members = added(world, count, 0, &Arc::default());
+    for (station, member) in members.iter().enumerate() {
+        world.ask(*member, open(world.application(*member).name, station));
+    }
+    members
+}
+
+fn open(association: Handle, station: usize) -> GroupsRequest<M> {
+    let (remote, local, credit) = (group(), Some(at(station)), Credit::ROOM);
+    GroupsRequest::Open { association, remote, local, credit }
 }
 
 struct Scene {
@@ -67,30 +114,7 @@ impl Scene {
         let mut world = World::new(seed);
         world.keep_drops();
         let facts: Arc<Mutex<Facts>> = Arc::default();
-        let peers: Vec<_> = (0..count).map(at).collect();
-        let members = (0..count)
-            .map(|station| {
-                let config = ViewsConfig {
-                    founding: (station == 0).then_some(Duration::from_millis(100)),
-                    mutant,
-                    ..ViewsConfig::default()
-                };
-                let stack = Stack::new(
-                    MicroLayer::new(Views::new(config)),
-                    stackwright_compose::Over::new(
-                        MicroLayer::new(Detector::new(Duration::from_millis(200))),
-                        stackwright_compose::Over::new(
-                            MicroLayer::new(Nak::new(NakConfig::default())),
-                            stackwright_compose::Over::new(
-                                Mesh::new(MeshConfig { peers: peers.clone() }),
-                                CheckedDatagrams::checked(host(station), Credit::ROOM),
-                            ),
-                        ),
-                    ),
-                );
-                world.add(host(station), stack, Member::new(facts.clone(), station as u32))
-            })
-            .collect();
+        let members = added(&mut world, count, mutant, &facts);
         let random = Rng::with_seed(seed);
         let mut scene = Scene { world, members, alive: vec![true; count], facts, random, loss };
         scene.conditions(&vec![0; count]);
@@ -118,10 +142,8 @@ impl Scene {
     }
 
     fn open(&mut self, station: usize) {
-        let association = self.world.application(self.members[station]).name;
-        let (remote, local, credit) = (group(), Some(at(station)), Credit::ROOM);
-        let open = GroupsRequest::Open { association, remote, local, credit };
-        self.world.ask(self.members[station], open);
+        let name = self.world.application(self.members[station]).name;
+        self.world.ask(self.members[station], open(name, station));
     }
 
     fn crash(&mut self, station: usize) {
