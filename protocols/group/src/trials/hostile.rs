@@ -1,5 +1,6 @@
 //! A stranger that knows the group's name, and says anything.
 
+use std::vec;
 use std::vec::Vec;
 
 use fastrand::Rng;
@@ -15,8 +16,7 @@ use crate::wire;
 
 /// A packet of no member: most of it well made, and then anything.
 fn packet(random: &mut Rng, seen: &[u8]) -> Vec<u8> {
-    let mut octets = Vec::new();
-    octets.resize(MeshHeader::LENGTH, 0);
+    let mut octets = vec![0; MeshHeader::LENGTH];
     let kind = random.u8(..3);
     let (rank, tag) = (random.u16(..), random.u32(..));
     MeshHeader { version: (), kind, reserved: 0, rank, tag }.encode(&mut octets);
