@@ -240,6 +240,8 @@ impl<S: Stack> Endpoint<S> {
     pub fn wait(&self, at_most: Option<Duration>) -> Result<bool, Error> {
         let shared = &mut *self.host.shared.borrow_mut();
         let until = at_most.map(|most| Instant::now() + most);
+        // What is asked may be answered at once, and nothing would end a wait for it.
+        shared.ask();
         loop {
             if std::mem::take(&mut shared.mailbox.told) {
                 return Ok(true);
