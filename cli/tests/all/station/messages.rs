@@ -104,7 +104,8 @@ fn a_message_is_sent_again_until_it_is_acknowledged() {
     let told = sends.wait_with_output().expect("it ends");
     assert_eq!(code(&told), Some(0), "{told:?}");
     let said: Value = serde_json::from_slice(&told.stdout).expect("JSON");
-    assert!(said["tries"].as_u64() > Some(2), "{said}");
+    // The second may be on its way when the other begins to listen.
+    assert!(said["tries"].as_u64() >= Some(2), "{said}");
     assert_eq!(code(&sent(&at, "N0AAA", &["N0BBB", "next"])), Some(0));
     assert_eq!([listens.next()["text"].clone(), listens.next()["text"].clone()], ["late", "next"]);
 }
