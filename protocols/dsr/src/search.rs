@@ -15,6 +15,8 @@ use crate::{Dsr, NAME, Out};
 
 /// Links that broke of which a request tells, so that nobody answers with them (RFC 4728 §8.3.4).
 const TOLD: usize = 3;
+/// Requests for one station in a row that another may answer.
+const HELPED: usize = 2;
 /// Requests for one station, until it is given up (MaxRequestRexmt).
 const TRIES: u8 = 16;
 
@@ -96,7 +98,8 @@ impl<M: Message> Dsr<M> {
         // They are not forgotten: the station that asks may be wrong.
         let broken: Vec<_> = packet.options.iter().filter_map(broken).collect();
         let known = self.links.route(cx.now(), (own, target), &trail, &broken, left);
-        if let Some(known) = known.filter(|_| self.config.answers_for_others) {
+        let answers = self.config.answers_for_others && self.helps(initiator, target);
+        if let Some(known) = known.filter(|_| answers) {
             // Those with shorter routes answer first (RFC 4728 §8.2.5).
             let hops = (trail.len() + known.len() - 2) as u64;
             let wait = (jitter / 2).saturating_mul(hops - 1) + cx.random(jitter / 2 + 1);
@@ -131,6 +134,15 @@ impl<M: Message> Dsr<M> {
         }
         ids.push_back((id, target));
         true
+    }
+
+    /// Returns whether an answer for the target may still help. Who asks again and again was not
+    /// helped by answers for others: a route was lost on its way, or leads over a link that it
+    /// knows to be broken and had no room to tell of. Then the target shall answer.
+    fn helps(&self, initiator: Ipv4Addr, target: Ipv4Addr) -> bool {
+        let ids = self.heard.get(&initiator).map(|heard| &heard.ids);
+        let asked = ids.into_iter().flatten().rev().take_while(|(_, asked)| *asked == target);
+        asked.count() <= HELPED
     }
 
     /// Sends a packet after a time, which neighbours that send the same do not choose.

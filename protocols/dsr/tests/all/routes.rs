@@ -183,6 +183,12 @@ fn world(seed: u64) {
     assert!(hosts.air.is_idle(), "nothing is left");
 }
 
+/// More links have broken than a request tells of, and a station between answers with one of them.
+#[test]
+fn the_target_answers_who_is_not_helped_by_others() {
+    world(29_099);
+}
+
 #[test]
 fn packets_arrive_or_are_said_to_be_lost_while_links_come_and_go() {
     for seed in seeds(500) {
