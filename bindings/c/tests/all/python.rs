@@ -74,14 +74,16 @@ fn python_talks_to_an_endpoint_in_rust() {
     }
 }
 
-/// A request of perf begins with 2, and its reply with 3.
+/// A request of perf begins with 2, and its reply with 3. A shorter one is none.
 #[test]
 fn python_talks_to_perf() {
     let Some(program) = stackwright() else { return };
     for scheme in ["artp", "xtp", "tailored", "tcp", "udp"] {
         let url = format!("{scheme}://127.0.0.1:0");
         let server = Server::start(Command::new(&program).args(["perf", "serve", "--json", &url]));
-        let Some(said) = ask(scheme, address_of(&server), &["\u{2}hello"]) else { return };
-        assert_eq!(said, "\u{3}hello\n", "{scheme}");
+        let Some(said) = ask(scheme, address_of(&server), &["\u{2}fifteen letters"]) else {
+            return;
+        };
+        assert_eq!(said, "\u{3}fifteen letters\n", "{scheme}");
     }
 }
