@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use serde_json::json;
+use stackwright::policies::profile::Plan;
 use stackwright::tailored::Demand;
+use stackwright_spec::{PhaseBinding, PhasePlan, Program};
 
 use crate::problem::Problem;
 use crate::report::say;
-use crate::specification::{Phase, phases, phases_of, planned, said};
+use crate::specification::{phases, phases_of, planned, planned_together, said};
 
 pub(super) fn explain(of: &str, json: bool) -> Result<(), Problem> {
     tell(phases(of)?, json)
@@ -21,23 +23,37 @@ pub(super) fn explain_specification(name: &str, text: &str, json: bool) -> Resul
     tell(phases_of(Path::new(name), text)?, json)
 }
 
-fn tell(phases: Vec<Phase>, json: bool) -> Result<(), Problem> {
-    for (phase, services) in phases {
-        let said = said(&services);
-        let (demand, plan) = planned(&services)?;
+fn tell(program: Program, json: bool) -> Result<(), Problem> {
+    let together = match program.binding {
+        PhaseBinding::Phased => Some(planned_together(&program.phases)?),
+        PhaseBinding::Static => None,
+    };
+    for PhasePlan { name, services, fenced, .. } in &program.phases {
+        let said = said(services) + if *fenced { "; behind a fence" } else { "" };
+        let alone = if together.is_none() { Some(planned(services)?) } else { None };
+        let Some((demand, plan)) = alone.as_ref().or(together.as_ref()) else { continue };
         if json {
             let choice = |choice: stackwright::policies::profile::Choice| json!({ "slot": choice.slot, "policy": choice.name, "reason": choice.reason });
             let policies: Vec<_> = plan.choices().map(choice).collect();
-            say!("{}", json!({ "phase": phase, "services": said, "policies": policies }));
+            say!("{}", json!({ "phase": name, "services": said, "policies": policies }));
             continue;
         }
-        say!("{phase}: {said}\n");
-        say!("{}", plan.to_string().trim_end());
-        for sentence in remarks(&demand) {
-            say!("\n{sentence}");
+        say!("{name}: {said}\n");
+        if alone.is_some() {
+            show(demand, plan);
         }
     }
+    if let Some((demand, plan)) = together.filter(|_| !json) {
+        show(&demand, &plan);
+    }
     Ok(())
+}
+
+fn show(demand: &Demand, plan: &Plan) {
+    say!("{}", plan.to_string().trim_end());
+    for sentence in remarks(demand) {
+        say!("\n{sentence}");
+    }
 }
 
 fn remarks(demand: &Demand) -> Vec<&'static str> {

@@ -11,7 +11,7 @@ pub(super) fn check(check: &Check) -> Result<(), Problem> {
     let path = &check.of.file;
     let Source { compiled, .. } = Source::load(path)?;
     let program = &compiled.program;
-    say!("{} version {}, static binding", program.name, program.version);
+    say!("{} version {}, {} binding", program.name, program.version, program.binding.word());
     for (role, automaton) in program.roles.iter().zip(&compiled.automata) {
         say!("  {}: {} states", role.name, automaton.states());
     }

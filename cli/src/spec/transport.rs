@@ -4,11 +4,12 @@
 use std::fmt::Write;
 
 use stackwright::policies::profile::{FixedRate, Path, Plan, PolicyValues};
+use stackwright::tailored::Demand;
 use stackwright::transport::SLOTS;
-use stackwright_spec::{Compiled, PhasePlan, hash};
+use stackwright_spec::{Compiled, PhaseBinding, PhasePlan, hash};
 
 use crate::problem::Problem;
-use crate::specification::{planned, said};
+use crate::specification::{planned, planned_together, said};
 
 const TOP: &str =
     "#![allow(clippy::all, clippy::pedantic, dead_code, unreachable_pub, unused_imports)]
@@ -42,25 +43,36 @@ pub(super) fn write(compiled: &Compiled) -> Result<String, Problem> {
     let own = hash(program, &compiled.automata);
     let accepts: Vec<String> = program.accepts.iter().map(|hash| format!("0x{hash}")).collect();
     let protocol = format!("protocol: 0x{own}, accepts: &[{}]", accepts.join(", "));
+    if program.binding == PhaseBinding::Phased {
+        written.push_str("use stackwright::policies::switching::{self, PhaseRule};\n");
+        let services = |phase: &PhasePlan| {
+            let fence = if phase.fenced { ", behind a fence" } else { "" };
+            wrapped(&format!("{}: {}{fence}", phase.name, said(&phase.services)))
+        };
+        let services: Vec<_> = program.phases.iter().map(services).collect();
+        let planned = planned_together(&program.phases)?;
+        written.push_str(&of_plan("phased", &services.join("    ///\n"), planned, &protocol));
+        return Ok(written);
+    }
     for phase in &program.phases {
-        written.push_str(&of_phase(phase, &protocol)?);
+        let services = wrapped(&said(&phase.services));
+        written.push_str(&of_plan(&phase.name, &services, planned(&phase.services)?, &protocol));
     }
     Ok(written)
 }
 
-fn of_phase(phase: &PhasePlan, protocol: &str) -> Result<String, Problem> {
-    let (demand, plan) = planned(&phase.services)?;
-    let services = wrapped(&said(&phase.services));
-    let name = &phase.name;
+fn of_plan(name: &str, services: &str, (demand, plan): (Demand, Plan), protocol: &str) -> String {
     let (upper, camel) = (name.to_uppercase(), camel(name));
+    let switching =
+        if plan.requirements().switches() { " switching [switching::InPhases]" } else { "" };
     let values = values(&plan.values(&demand.bounds));
     let policies = policies(&plan);
     let checking = if demand.covers_body { "" } else { ".checking_headers()" };
-    Ok(format!(
+    format!(
         "
 configuration! {{
 {services}    pub {camel}Policies<M> {{
-{policies}    }}
+{policies}    }}{switching}
 }}
 
 /// What its policies need to know beyond their types.
@@ -74,7 +86,7 @@ pub fn {name}_host<M: Message>(config: Config) -> TailoredHost<Named<{camel}Poli
     TailoredHost::new(Named::new({upper}_VALUES), config){checking}
 }}
 "
-    ))
+    )
 }
 
 /// Services as lines of a comment.
@@ -113,7 +125,8 @@ fn policies(plan: &Plan) -> String {
 /// The values that differ from those of a reliable association.
 fn values(values: &PolicyValues) -> String {
     let usual = PolicyValues::RELIABLE;
-    let PolicyValues { path, bounds, source, resends, reordering, forgetting, rate, .. } = values;
+    let PolicyValues { path, bounds, source, resends, reordering, forgetting, rate, phases } =
+        values;
     let mut fields = Vec::new();
     let Path { packet, shared, rate: known, .. } = path;
     fields.push(format!(
@@ -139,6 +152,10 @@ fn values(values: &PolicyValues) -> String {
         None => None,
     }}"
         ));
+    }
+    if *phases != usual.phases {
+        let rules: Vec<_> = phases.iter().map(|rule| format!("{rule:?}")).collect();
+        fields.push(format!("phases: [\n        {},\n    ]", rules.join(",\n        ")));
     }
     fields.iter().map(|field| format!("    {field},\n")).collect()
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use stackwright::policies::profile::Plan;
 use stackwright::tailored::{Demand, demand};
-use stackwright_spec::{Compiled, compile};
+use stackwright_spec::{PhasePlan, Program, compile};
 
 use super::text::{self, Source};
 use crate::problem::Problem;
@@ -12,18 +12,15 @@ use crate::problem::Problem;
 /// A service, with its arguments.
 pub(crate) type Service = (String, Vec<String>);
 
-/// A phase: its name, and its services.
-pub(crate) type Phase = (String, Vec<Service>);
-
 /// What a list is called where it is shown.
 const LIST: &str = "--with";
 
-/// Returns the phases of the file `of`, each with its services; or the services of the list `of`,
-/// such as `reliable; ordered; flow_control(256)`, as one phase.
-pub(crate) fn phases(of: &str) -> Result<Vec<Phase>, Problem> {
+/// Returns the protocol of the file `of`; or one whose only phase has the services of the list
+/// `of`, such as `reliable; ordered; flow_control(256)`.
+pub(crate) fn phases(of: &str) -> Result<Program, Problem> {
     let path = Path::new(of);
     if path.is_file() {
-        return Ok(named(Source::load(path)?.compiled));
+        return Ok(Source::load(path)?.compiled.program);
     }
     let services = of.trim().trim_end_matches([';', ',']);
     // Commas between services are taken for what they mean; those of arguments stay.
@@ -47,14 +44,10 @@ pub(crate) fn phases(of: &str) -> Result<Vec<Phase>, Problem> {
     phases_of(Path::new(LIST), &text)
 }
 
-/// Returns the phases of a text that is called `name` where it is shown.
-pub(crate) fn phases_of(name: &Path, text: &str) -> Result<Vec<Phase>, Problem> {
-    compile(text).map(named).map_err(|told| text::refused(name, text, &told))
-}
-
-fn named(compiled: Compiled) -> Vec<Phase> {
-    let phases = compiled.program.phases.into_iter();
-    phases.map(|phase| (phase.name, phase.services)).collect()
+/// Returns the protocol of a text that is called `name` where it is shown.
+pub(crate) fn phases_of(name: &Path, text: &str) -> Result<Program, Problem> {
+    let compiled = compile(text).map_err(|told| text::refused(name, text, &told))?;
+    Ok(compiled.program)
 }
 
 /// Returns what services demand, and the policies that meet it.
@@ -62,6 +55,20 @@ pub(crate) fn planned(services: &[Service]) -> Result<(Demand, Plan), Problem> {
     let refused = |why| Problem::Services { services: said(services), why };
     let named = services.iter().map(|(name, arguments)| (name.as_str(), &arguments[..]));
     let demand = demand(named).map_err(refused)?;
+    let plan = demand.plan().map_err(refused)?;
+    Ok((demand, plan))
+}
+
+/// Returns what a protocol's phases demand of one association, and the policies that meet it, where
+/// each packet says its phase.
+pub(crate) fn planned_together(phases: &[PhasePlan]) -> Result<(Demand, Plan), Problem> {
+    let refused = |why| {
+        let all: Vec<_> = phases.iter().map(|phase| said(&phase.services)).collect();
+        Problem::Services { services: all.join(" | "), why }
+    };
+    let each = |phase: &PhasePlan| Ok((planned(&phase.services)?.0, phase.fenced));
+    let demands: Vec<_> = phases.iter().map(each).collect::<Result<_, Problem>>()?;
+    let demand = Demand::in_phases(&demands).map_err(refused)?;
     let plan = demand.plan().map_err(refused)?;
     Ok((demand, plan))
 }

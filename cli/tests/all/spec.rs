@@ -72,6 +72,27 @@ fn the_transport_of_an_example_is_that_of_its_phase() {
     assert_eq!(shell(&format!("{generate} --check"), Path::new("/")), "", "UPDATE=1");
 }
 
+/// Where packets say their phase, all phases have one transport, and `explain` shows it once.
+#[test]
+fn phases_that_packets_tell_have_one_transport() {
+    let text =
+        format!("{}/../crates/spec/tests/sources/picture.protocol", env!("CARGO_MANIFEST_DIR"));
+    let said = |line: &str| shell(&format!("stackwright {line} {text}"), Path::new("/"));
+    let module = said("spec gen --transport");
+    for line in [
+        "    pub PhasedPolicies<M> {",
+        "        Ordering: ordering::ByEpoch<M>,",
+        "    } switching [switching::InPhases]",
+        "        Some(PhaseRule { ordered: false, fenced: true, resends: None }),",
+    ] {
+        assert_eq!(module.matches(line).count(), 1, "{module}");
+    }
+    assert!(said("spec check").starts_with("Picture version 1, phased binding"));
+    let explained = said("explain tailored --with");
+    assert_eq!(explained.matches("ordering by epoch").count(), 1, "{explained}");
+    assert!(explained.contains("; unordered; behind a fence"), "{explained}");
+}
+
 #[test]
 fn what_was_generated_is_checked_against_its_text() {
     let folder = Scratch::new();

@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Credit, DatagramsRequest, MessageProperties};
-use stackwright_contract::{Handle, Instant, Outlet};
+use stackwright_contract::{Command, Handle, Instant, Outlet};
 use stackwright_wire::{Header, Message};
 
 use crate::layer::RoleLayer;
@@ -36,8 +36,11 @@ pub(crate) struct Association<M: Message, P: RolePart<M>> {
     /// What may still be sent, and what could be when it opened.
     pub(crate) credit: Credit,
     first_credit: Credit,
-    /// ADUs for which there is no credit yet.
-    pub(crate) waiting: VecDeque<M>,
+    /// ADUs for which there is no credit yet, with their phases.
+    pub(crate) waiting: VecDeque<(u8, M)>,
+    /// The phase of what is sent next, and the one in which the layer below is.
+    phase: u8,
+    entered: u8,
     /// Oldest first.
     pub(crate) held: VecDeque<Held<M, P>>,
     /// When each wait is over.
@@ -52,6 +55,8 @@ impl<M: Message, P: RolePart<M>> Association<M, P> {
             credit: Credit::default(),
             first_credit: Credit::default(),
             waiting: VecDeque::new(),
+            phase: 0,
+            entered: 0,
             held: VecDeque::new(),
             deadlines: vec![None; P::WAITS],
         }
@@ -145,6 +150,8 @@ impl<M: Message, P: RolePart<M>> Association<M, P> {
             sent: false,
             credit: &mut self.credit,
             waiting: &mut self.waiting,
+            phase: &mut self.phase,
+            entered: &mut self.entered,
             deadlines: &mut self.deadlines,
             out,
         };
@@ -157,12 +164,25 @@ impl<M: Message, P: RolePart<M>> Association<M, P> {
     where
         N: FnMut() -> P,
     {
-        while let Some(message) = self.waiting.pop_front() {
+        while let Some((phase, message)) = self.waiting.pop_front() {
             if !takes(self.credit, message.len()) {
-                return self.waiting.push_front(message);
+                return self.waiting.push_front((phase, message));
             }
+            enter(name, phase, &mut self.entered, out);
             out.request(sending(name, message, &mut self.credit));
         }
+    }
+}
+
+/// Has the layer below enter the phase of what is sent next, unless it is in it.
+fn enter<M: Message, P: RolePart<M>, N: FnMut() -> P>(
+    association: Handle,
+    phase: u8,
+    entered: &mut u8,
+    out: &mut dyn Outlet<RoleLayer<M, P, N>>,
+) {
+    if core::mem::replace(entered, phase) != phase {
+        out.request(DatagramsRequest::Control { association, command: Command::Phase(phase) });
     }
 }
 
@@ -187,7 +207,9 @@ struct Turn<'a, M: Message, P: RolePart<M>, N: FnMut() -> P> {
     sends: bool,
     sent: bool,
     credit: &'a mut Credit,
-    waiting: &'a mut VecDeque<M>,
+    waiting: &'a mut VecDeque<(u8, M)>,
+    phase: &'a mut u8,
+    entered: &'a mut u8,
     deadlines: &'a mut [Option<Instant>],
     out: &'a mut dyn Outlet<RoleLayer<M, P, N>>,
 }
@@ -198,6 +220,10 @@ where
     P: RolePart<M>,
     N: FnMut() -> P,
 {
+    fn enter(&mut self, phase: u8) {
+        *self.phase = phase;
+    }
+
     fn send(&mut self, head: &impl Header, body: Option<&M>) {
         if !self.sends {
             return; // the association is over, and the role hears of it now
@@ -209,9 +235,10 @@ where
         message.push(head);
         self.sent = true;
         if self.waiting.is_empty() && takes(*self.credit, message.len()) {
+            enter(self.name, *self.phase, self.entered, self.out);
             self.out.request(sending(self.name, message, self.credit));
         } else {
-            self.waiting.push_back(message);
+            self.waiting.push_back((*self.phase, message));
         }
     }
 

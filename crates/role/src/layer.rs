@@ -99,7 +99,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
         }
     }
 
-    fn abort(&mut self, name: Handle, out: &mut dyn Outlet<Self>) {
+    pub(crate) fn abort(&mut self, name: Handle, out: &mut dyn Outlet<Self>) {
         if let Some(association) = self.associations.get_mut(name) {
             association.stage = Stage::Ending;
             association.held.clear();

@@ -136,6 +136,10 @@ struct Right<'a, X, O> {
 }
 
 impl<M, A, B, X: RoleOutlet<M, Either<A, B>>> RoleOutlet<M, A> for Left<'_, X, B> {
+    fn enter(&mut self, phase: u8) {
+        self.out.enter(phase);
+    }
+
     fn send(&mut self, head: &impl Header, body: Option<&M>) {
         self.out.send(head, body);
     }
@@ -150,6 +154,10 @@ impl<M, A, B, X: RoleOutlet<M, Either<A, B>>> RoleOutlet<M, A> for Left<'_, X, B
 }
 
 impl<M, A, B, X: RoleOutlet<M, Either<A, B>>> RoleOutlet<M, B> for Right<'_, X, A> {
+    fn enter(&mut self, phase: u8) {
+        self.out.enter(phase);
+    }
+
     fn send(&mut self, head: &impl Header, body: Option<&M>) {
         self.out.send(head, body);
     }

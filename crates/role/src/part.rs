@@ -33,6 +33,8 @@ pub struct RoleWait {
 
 /// Takes what a role does in an instant.
 pub trait RoleOutlet<M, O> {
+    /// Has what is sent from now on go by the rules of a phase; an association begins in phase 0.
+    fn enter(&mut self, phase: u8);
     /// Sends an ADU: its fixed part, and what is behind it.
     fn send(&mut self, head: &impl Header, body: Option<&M>);
     /// Tells the application.

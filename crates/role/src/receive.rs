@@ -39,7 +39,15 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
             DatagramsIndication::Credit { association, credit } => {
                 self.more_room(cx, association, credit, out);
             }
-            // No role is told of a half close, and none gives commands.
+            // What it sent would go by the rules of another phase.
+            DatagramsIndication::Controlled { association, outcome: Err(_), .. } => {
+                let stage = self.associations.get(association).map(|one| one.stage);
+                if matches!(stage, Some(Stage::Open | Stage::Closing)) {
+                    cx.event(P::NAME, format_args!("the layer below has no such phase"));
+                    self.abort(association, out);
+                }
+            }
+            // No role is told of a half close.
             DatagramsIndication::Finished { .. }
             | DatagramsIndication::Reported { .. }
             | DatagramsIndication::Ending { .. }

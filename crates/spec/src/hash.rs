@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::kernel::Set;
 use crate::machine::{Automaton, Decision, Place};
-use crate::program::{Action, Expr, Program, RoleProgram, SignalKind, ValueType};
+use crate::program::{Action, Expr, PhasePlan, Program, RoleProgram, SignalKind, ValueType};
 use crate::react::{Act, Want};
 
 /// Returns the first eight octets of the hash, as a number.
@@ -36,9 +36,15 @@ fn canonical(program: &Program, automata: &[Automaton]) -> String {
         })
         .collect();
     adus.sort();
-    let mut phases: Vec<String> =
-        program.phases.iter().map(|phase| format!("phase {:?}", phase.services)).collect();
-    phases.sort();
+    let services = |phase: &PhasePlan| match phase.fenced {
+        true => format!("phase {:?} fenced", phase.services),
+        false => format!("phase {:?}", phase.services),
+    };
+    let mut phases: Vec<String> = program.phases.iter().map(services).collect();
+    // What a packet says of its phase is its place.
+    if !program.switches() {
+        phases.sort();
+    }
     let mut roles: Vec<String> = program
         .roles
         .iter()
@@ -46,8 +52,7 @@ fn canonical(program: &Program, automata: &[Automaton]) -> String {
         .map(|(role, automaton)| Wire { program, role, automaton }.canonical())
         .collect();
     roles.sort();
-    // Other bindings are to come.
-    [adus, phases, roles].concat().join("\n") + "static"
+    [adus, phases, roles].concat().join("\n") + program.binding.word()
 }
 
 /// What a field is on the wire.
@@ -193,10 +198,13 @@ impl Wire<'_> {
         let Act::Do(action, _) = act else { return None };
         match &self.role.actions[usize::from(action)].0 {
             Action::Send { adu, phase, fields } => {
-                let phase = phase.map(|phase| &self.program.phases[phase].services);
                 let values: Vec<String> = fields.iter().map(|one| self.expr(one)).collect();
-                let code = self.program.adus[*adu].code;
-                Some(format!("send{code}{phase:?}({}) ", values.join(",")))
+                let (code, values) = (self.program.adus[*adu].code, values.join(","));
+                if self.program.switches() {
+                    return Some(format!("send{code}{phase:?}({values}) "));
+                }
+                let services = phase.map(|phase| &self.program.phases[phase].services);
+                Some(format!("send{code}{services:?}({values}) "))
             }
             _ => None,
         }

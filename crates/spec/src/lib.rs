@@ -46,8 +46,8 @@ pub use hash::hash;
 pub use layout::layout_differences;
 pub use machine::Automaton;
 pub use program::{
-    Adu, EnumType, HostFunction, NamedType, PhasePlan, Program, RoleProgram, Signal, SignalKind,
-    ValueType, Variable, WaitTimer,
+    Adu, EnumType, HostFunction, NamedType, PhaseBinding, PhasePlan, Program, RoleProgram, Signal,
+    SignalKind, ValueType, Variable, WaitTimer,
 };
 pub use text::format;
 

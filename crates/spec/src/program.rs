@@ -241,6 +241,26 @@ pub struct RoleProgram {
     pub(crate) at: Span,
 }
 
+/// How the transport of a protocol has the services of its phases.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PhaseBinding {
+    /// All phases share what a receiver must know, and no packet says its phase.
+    Static,
+    /// Each packet says its phase, and is delivered by its rules.
+    Phased,
+}
+
+impl PhaseBinding {
+    /// Returns it as the text writes it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            PhaseBinding::Static => "static",
+            PhaseBinding::Phased => "phased",
+        }
+    }
+}
+
 /// A phase: the services by which ADUs are sent in it.
 #[derive(Clone, Debug)]
 pub struct PhasePlan {
@@ -248,6 +268,8 @@ pub struct PhasePlan {
     pub name: String,
     /// Its services with their arguments, in the order of their names.
     pub services: Vec<(String, Vec<String>)>,
+    /// Whether none of its ADUs is delivered before all that were sent before it.
+    pub fenced: bool,
     /// Where its name is in the text.
     pub at: Span,
 }
@@ -265,6 +287,8 @@ pub struct Program {
     pub adus: Vec<Adu>,
     /// Its phases.
     pub phases: Vec<PhasePlan>,
+    /// How its transport has their services.
+    pub binding: PhaseBinding,
     /// Its roles.
     pub roles: Vec<RoleProgram>,
     /// Hashes of versions that this one understands.
@@ -274,6 +298,12 @@ pub struct Program {
 }
 
 impl Program {
+    /// Returns whether a packet says its phase: there are several that are bound so.
+    #[must_use]
+    pub fn switches(&self) -> bool {
+        self.binding == PhaseBinding::Phased && self.phases.len() > 1
+    }
+
     /// Returns a type as the text writes it.
     #[must_use]
     pub fn type_name(&self, kind: ValueType) -> String {

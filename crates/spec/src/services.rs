@@ -168,6 +168,28 @@ fn arguments(service: &ServiceItem, known: &Known, told: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Services that change with the phase where packets say theirs.
+const SWITCHED: [&str; 3] = ["ordered", "unordered", "resends"];
+
+/// Returns whether a service changes with the phase where packets say theirs.
+pub(crate) fn is_switched(service: &str) -> bool {
+    SWITCHED.contains(&service)
+}
+
+/// Returns what is wrong with a phase whose packets are to say it: a sentence, and the remedy.
+pub(crate) fn unswitchable(services: &[(String, Vec<String>)]) -> Option<(String, &'static str)> {
+    if !has(services, "reliable") {
+        let says = String::from("has no `reliable`: nothing would tell where the next one begins");
+        return Some((says, "add `reliable;`, and `resends(1);` where what is late is of no use"));
+    }
+    let (never, _) =
+        services.iter().find(|(name, _)| ["rising", "go_back_n"].contains(&&**name))?;
+    Some((
+        format!("has `{never}`, which keeps nothing that overtakes"),
+        "use `ordered` or `unordered`: what overtakes another phase is kept until its turn",
+    ))
+}
+
 /// Returns what a receiver has to know of a phase.
 pub(crate) fn told_of(services: &[(String, Vec<String>)]) -> Vec<&str> {
     let is_told = |name: &str| SERVICES.iter().any(|known| known.name == name && known.told);

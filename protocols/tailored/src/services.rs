@@ -8,6 +8,7 @@ use stackwright_policies::profile::{
     AssociationStart, Bounds, CheckKind, CongestionKind, DeliveryOrder, FixedRate, Path, Plan,
     Repetition, Requirements, Unmet, plan,
 };
+use stackwright_policies::switching::PhaseRule;
 use stackwright_transport::rules::{Component, Property};
 
 use crate::config::PACKET_LEAST;
@@ -212,6 +213,7 @@ impl Demand {
         requirements: Requirements {
             reliable: false,
             order: DeliveryOrder::Any,
+            phases: [None; 4],
             bounds: true,
             expires: false,
             checked: false,
@@ -237,6 +239,43 @@ impl Demand {
             returned: false,
         },
     };
+
+    /// Returns what phases demand of one association, in which each packet says its phase. Of each
+    /// in turn: what it demands, and whether none of its messages is delivered before all that were
+    /// sent before it.
+    ///
+    /// # Errors
+    /// What does not change with the phase: all but the order, and how often something is sent
+    /// again.
+    pub fn in_phases(phases: &[(Demand, bool)]) -> Result<Demand, ServiceRefusal> {
+        let shared = |demand: &Demand| Demand {
+            requirements: Requirements {
+                order: DeliveryOrder::Any,
+                resends: None,
+                ..demand.requirements
+            },
+            ..*demand
+        };
+        let (first, _) = phases.first().ok_or(refused("no phase", "write `phase NAME { … }`"))?;
+        let mut whole = shared(first);
+        if phases.len() > whole.requirements.phases.len() {
+            return Err(refused("more than four phases", "a packet tells four apart"));
+        }
+        for (rule, (demand, fenced)) in whole.requirements.phases.iter_mut().zip(phases) {
+            let Requirements { order, resends, repetition, .. } = demand.requirements;
+            let keeps = order != DeliveryOrder::Sequenced && repetition != Repetition::GoBackN;
+            if shared(demand) != shared(first) || !keeps {
+                return Err(refused(
+                    "services that do not change while data flow",
+                    "with the phase change `ordered`, `unordered`, `resends` and fences",
+                ));
+            }
+            let ordered = order == DeliveryOrder::Total;
+            *rule = Some(PhaseRule { ordered, fenced: *fenced, resends });
+            whole.requirements.resends = whole.requirements.resends.max(resends);
+        }
+        Ok(whole)
+    }
 
     /// Selects the policies that meet it.
     ///

@@ -75,6 +75,7 @@ impl Plan {
                 Ordering::Absent => values.part::<_, ordering::Absent>(),
                 Ordering::Sequenced => values.part::<_, ordering::Sequenced>(),
                 Ordering::Total => values.part::<_, ordering::Total<M>>(),
+                Ordering::ByEpoch => values.part::<_, ordering::ByEpoch<M>>(),
             },
             framing: match select.framing.0 {
                 Framing::Fragments => values.part::<_, framing::Fragments<M>>(),
@@ -173,7 +174,7 @@ impl Plan {
                 let octets = path.rate.and_then(NonZeroU64::new)?;
                 Some(FixedRate { octets, burst: 0 })
             }),
-            phases: PolicyValues::RELIABLE.phases,
+            phases: self.requirements.phases,
         }
     }
 }

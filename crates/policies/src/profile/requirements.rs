@@ -4,6 +4,8 @@ use core::num::NonZeroU64;
 
 use stackwright_transport::rules::{Misfit, Property};
 
+use crate::switching::PhaseRules;
+
 /// The order in which messages are delivered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum DeliveryOrder {
@@ -88,6 +90,9 @@ pub struct Requirements {
     pub reliable: bool,
     /// The order of delivery.
     pub order: DeliveryOrder,
+    /// The rules of each phase, where they change while data flow: then `order` and `resends` are
+    /// those of the phases. The first phase has the number 0.
+    pub phases: PhaseRules,
     /// Whether messages keep their bounds; else octets are all that counts.
     pub bounds: bool,
     /// Whether messages may have a lifetime, after which they are dropped.
@@ -114,12 +119,20 @@ pub struct Requirements {
     pub rate: Option<FixedRate>,
 }
 
+impl Requirements {
+    /// Returns whether messages go by the rules of their phases.
+    pub fn switches(&self) -> bool {
+        self.phases.iter().any(Option::is_some)
+    }
+}
+
 impl Default for Requirements {
     /// Returns reliable messages in any order, over a layer that checks.
     fn default() -> Self {
         Requirements {
             reliable: true,
             order: DeliveryOrder::Any,
+            phases: [None; 4],
             bounds: true,
             expires: false,
             checked: false,

@@ -1,6 +1,8 @@
 //! Selects the policies that meet requirements on a path. The reasons are written here, and nowhere
 //! else.
 
+use alloc::vec::Vec;
+
 use stackwright_transport::rules::{Component, Property, check};
 
 use super::choice::{Choice, Plan};
@@ -8,6 +10,7 @@ use super::{
     AssociationStart, CheckKind, CongestionKind, DeliveryOrder, Path, Repetition, Requirements,
     Unmet,
 };
+use crate::switching::InPhases;
 use crate::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
     rate, recovery, rtt,
@@ -96,6 +99,7 @@ selected! {
         Absent: ordering::Absent,
         Sequenced: ordering::Sequenced,
         Total: ordering::Total<M>,
+        ByEpoch: ordering::ByEpoch<M>,
     }
     Framing in "framing" {
         Fragments: framing::Fragments<M>,
@@ -200,6 +204,9 @@ pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Resul
         congestion: sharing,
         rate: rate(requirements, path, sharing.0),
         ordering: match requirements.order {
+            _ if requirements.switches() => {
+                (Ordering::ByEpoch, "a packet says its phase, and goes by the rules of that one")
+            }
             DeliveryOrder::Any => (Ordering::Absent, "nothing waits for what is late"),
             DeliveryOrder::Sequenced => {
                 (Ordering::Sequenced, "what is late is dropped, so that nothing waits for it")
@@ -230,7 +237,11 @@ pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Resul
             true => return Err(Unmet::Format("a check for altered octets", Property::CHECK_FIELD)),
         },
     };
-    check(&select.facts(format)).map_err(Unmet::Misfit)?;
+    let mut facts = Vec::from(select.facts(format));
+    if requirements.switches() {
+        facts.push(InPhases::FACTS);
+    }
+    check(&facts).map_err(Unmet::Misfit)?;
     Ok(Plan { requirements: *requirements, path: *path, select })
 }
 
@@ -244,7 +255,9 @@ fn contradictions(requirements: &Requirements) -> Result<(), Unmet> {
     let unreliable = "delivery that is not reliable";
     let expiry = "messages that expire";
     let at_once = requirements.start == AssociationStart::FirstPacket;
+    let switches = requirements.switches();
     let pairs = [
+        (switches && !reliable, "rules that change with the phase", unreliable),
         (total && !reliable, "total order", unreliable),
         (total && requirements.expires, "total order", expiry),
         (order == DeliveryOrder::Sequenced && reliable, late, "reliable delivery"),

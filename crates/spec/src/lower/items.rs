@@ -3,12 +3,15 @@
 use super::scope::{self, Names};
 use crate::back::{camel, snake};
 use crate::diagnostic::{Diagnostic, DiagnosticCode};
-use crate::program::{Adu, EnumType, PhasePlan, ValueType};
+use crate::program::{Adu, EnumType, PhaseBinding, PhasePlan, ValueType};
 use crate::services;
-use crate::tree::{File, TypeName};
+use crate::tree::{File, Ident, TypeName};
 
 /// What stands in front of an ADU in a packet: tailored's header with its check, UDP's, IPv4's.
 const HEADERS: u64 = 8 + 28;
+
+/// The most phases between which packets switch: tailored's header has two bits for them.
+const PHASES_MOST: usize = 4;
 
 pub(super) fn enums(file: &File, told: &mut Vec<Diagnostic>) -> Vec<EnumType> {
     let types = file.enums.iter().map(|one| &one.name).chain(file.adus.iter().map(|one| &one.name));
@@ -153,54 +156,126 @@ pub(super) fn longest(adu: &Adu, enums: &[EnumType]) -> u64 {
     (1 + fixed_bits(adu, enums) / 8).saturating_add(rest)
 }
 
-pub(super) fn phases(file: &File, told: &mut Vec<Diagnostic>) -> Vec<PhasePlan> {
+pub(super) fn phases(file: &File, told: &mut Vec<Diagnostic>) -> (PhaseBinding, Vec<PhasePlan>) {
     let capitals: scope::Form = |name| name.to_uppercase();
     let names = file.phases.iter().map(|one| &one.name);
     scope::duplicates("a phase", names, &[camel, capitals], told);
+    let fenced = |phase: &Ident| file.fences.iter().any(|(_, after)| after.name == phase.name);
     let phases: Vec<PhasePlan> = file
         .phases
         .iter()
         .map(|phase| PhasePlan {
             name: phase.name.name.clone(),
             services: services::check(phase, told),
+            fenced: fenced(&phase.name),
             at: phase.name.at,
         })
         .collect();
-    if let Some(binding) = file.binding.as_ref().filter(|binding| binding.name != "static") {
-        let says = format!("`binding {}` is not built yet", binding.name);
-        told.push(
-            Diagnostic::new(DiagnosticCode::Binding, binding.at, says)
-                .help("all phases of a protocol share what its receiver must know")
-                .instead(binding.at, "static"),
-        );
+    let binding = match file.binding.as_ref() {
+        Some(binding) if binding.name == "phased" => PhaseBinding::Phased,
+        Some(binding) if binding.name == "adaptive" => {
+            let says = "`binding adaptive` is not built yet";
+            told.push(
+                Diagnostic::new(DiagnosticCode::Binding, binding.at, says)
+                    .help("phases that both sides know need no negotiation")
+                    .instead(binding.at, "phased"),
+            );
+            PhaseBinding::Static
+        }
+        _ => PhaseBinding::Static,
+    };
+    for (before, after) in &file.fences {
+        fence(before, after, &phases, binding, told);
     }
-    for (_, after) in &file.fences {
-        let says = "a fence is not built yet";
-        let flaw = Diagnostic::new(DiagnosticCode::Binding, after.at, says);
-        told.push(flaw.help("leave it out: a role awaits what has to come first"));
+    match binding {
+        PhaseBinding::Static => share(&phases, told),
+        PhaseBinding::Phased => switch(&phases, told),
     }
-    if let Some((first, others)) = phases.split_first() {
-        let known = services::told_of(&first.services);
-        for other in others {
-            let these = services::told_of(&other.services);
-            let differs = these
-                .iter()
-                .find(|service| !known.contains(service))
-                .or(known.iter().find(|service| !these.contains(service)));
-            if let Some(service) = differs {
-                let says = format!(
-                    "the phases `{}` and `{}` differ in `{service}`, which a receiver must know",
-                    first.name, other.name
-                );
-                told.push(
-                    Diagnostic::new(DiagnosticCode::Binding, other.at, says)
-                        .also(first.at, "the other phase")
-                        .help("no packet says its phase: make two protocols of it"),
-                );
-            }
+    (binding, phases)
+}
+
+/// Tells what is wrong with a fence.
+fn fence(
+    before: &Ident,
+    after: &Ident,
+    phases: &[PhasePlan],
+    binding: PhaseBinding,
+    told: &mut Vec<Diagnostic>,
+) {
+    for name in [before, after] {
+        if !phases.iter().any(|phase| phase.name == name.name) {
+            let names = phases.iter().map(|phase| phase.name.as_str());
+            told.push(scope::unknown("phase", name, names));
         }
     }
-    phases
+    let flaw = |says: &str| Diagnostic::new(DiagnosticCode::Binding, after.at, says);
+    if before.name == after.name {
+        told.push(flaw("a fence stands between two phases").help("for one, use `ordered`"));
+    } else if binding == PhaseBinding::Static {
+        let says = "a fence needs packets that say their phase";
+        told.push(flaw(says).help("write `binding phased;`"));
+    }
+}
+
+/// Tells in what phases differ though no packet says its own.
+fn share(phases: &[PhasePlan], told: &mut Vec<Diagnostic>) {
+    let Some((first, others)) = phases.split_first() else { return };
+    let known = services::told_of(&first.services);
+    for other in others {
+        let these = services::told_of(&other.services);
+        let differs = these
+            .iter()
+            .find(|service| !known.contains(service))
+            .or(known.iter().find(|service| !these.contains(service)));
+        if let Some(service) = differs {
+            let says = format!(
+                "the phases `{}` and `{}` differ in `{service}`, which a receiver must know",
+                first.name, other.name
+            );
+            told.push(
+                Diagnostic::new(DiagnosticCode::Binding, other.at, says)
+                    .also(first.at, "the other phase")
+                    .help(match services::is_switched(service) {
+                        true => "write `binding phased;`, and each packet says its phase",
+                        false => "no packet says its phase: make two protocols of it",
+                    }),
+            );
+        }
+    }
+}
+
+/// Tells where packets that say their phase cannot have what it demands.
+fn switch(phases: &[PhasePlan], told: &mut Vec<Diagnostic>) {
+    if let Some(more) = phases.get(PHASES_MOST) {
+        let says = format!("a packet tells {PHASES_MOST} phases apart, and this is one more");
+        told.push(Diagnostic::new(DiagnosticCode::Binding, more.at, says));
+    }
+    let Some((first, others)) = phases.split_first() else { return };
+    for phase in phases {
+        if let Some((says, help)) = services::unswitchable(&phase.services) {
+            let says = format!("`{}` {says}", phase.name);
+            return told.push(Diagnostic::new(DiagnosticCode::Binding, phase.at, says).help(help));
+        }
+    }
+    for other in others {
+        let lacks = |one: &PhasePlan, other: &PhasePlan| {
+            let mut fixed = one.services.iter().filter(|(name, _)| !services::is_switched(name));
+            fixed.find(|service| !other.services.contains(service)).map(|(name, _)| name.clone())
+        };
+        if let Some(service) = lacks(other, first).or_else(|| lacks(first, other)) {
+            let says = format!(
+                "the phases `{}` and `{}` differ in `{service}`, which stays the same in an \
+                 association",
+                first.name, other.name
+            );
+            let help = "with the phase change `ordered`, `resends` and fences: let the rest agree";
+            told.push(
+                Diagnostic::new(DiagnosticCode::Binding, other.at, says)
+                    .also(first.at, "the other phase")
+                    .help(help),
+            );
+        }
+    }
 }
 
 /// Tells where an ADU that is sent in a phase with `alf` does not fit one packet.

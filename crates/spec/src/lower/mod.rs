@@ -32,7 +32,7 @@ pub(crate) fn lower(file: &File, told: &mut Vec<Diagnostic>) -> Program {
     let enums = items::enums(file, told);
     let adus = items::adus(file, told);
     items::whole_octets(&adus, &enums, told);
-    let phases = items::phases(file, told);
+    let (binding, phases) = items::phases(file, told);
     let packet = |phase: &crate::program::PhasePlan| {
         let own = services::number(&phase.services, "alf");
         services::has(&phase.services, "alf").then(|| own.unwrap_or(services::PACKET))
@@ -66,5 +66,6 @@ pub(crate) fn lower(file: &File, told: &mut Vec<Diagnostic>) -> Program {
         enums,
         adus,
         phases,
+        binding,
     }
 }

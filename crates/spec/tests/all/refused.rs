@@ -145,7 +145,19 @@ fn cases() -> Vec<(&'static str, String)> {
         ("service-argument-sign", "phase p { flow_control(5!); }"),
         ("binding", "phase a { reliable; ordered; } phase b { unordered; }"),
         ("fence", "phase a { reliable; } phase b { reliable; } fence a -> b;"),
+        ("fence-to-itself", "phase a { reliable; } fence a -> a; binding phased;"),
+        ("fence-to-nothing", "phase a { reliable; } fence a -> c; binding phased;"),
         ("phased", "phase a { reliable; ordered; } phase b { unordered; } binding phased;"),
+        (
+            "phased-check",
+            "phase a { reliable; checksum(crc32c); } phase b { reliable; } binding phased;",
+        ),
+        ("phased-rising", "phase a { reliable; rising; } binding phased;"),
+        (
+            "phased-often",
+            "phase a { reliable; } phase b { reliable; } phase c { reliable; } \
+            phase d { reliable; } phase e { reliable; } binding phased;",
+        ),
         ("adaptive", "binding adaptive;"),
         ("enum-and-adu-in-rust", "enum FooBar: u8 { A = 1 } adu foo_bar { x: u8; }"),
         ("values-one-in-rust", "enum E: u8 { some_value = 1, SomeValue = 2 }"),

@@ -16,6 +16,7 @@ const SOURCES: &[Source] = &[
     ),
     ("jis", include_str!("../sources/jis.protocol"), &[("Client", 7), ("Server", 4)]),
     ("arrangement", include_str!("../sources/arrangement.protocol"), &[("Client", 5)]),
+    ("picture", include_str!("../sources/picture.protocol"), &[("Viewer", 3), ("Gallery", 5)]),
     ("ftp", include_str!("../sources/ftp.protocol"), &[("Client", 11)]),
 ];
 

@@ -221,12 +221,16 @@ impl Writing<'_> {
             );
             written.push_str(&self.function(nth, &call));
         }
-        let phase = if self.program.phases.len() > 1 { ", _phase: u8" } else { "" };
+        let (phase, enters) = match (self.program.switches(), self.program.phases.len()) {
+            (true, _) => (", phase: u8", "            self.out.enter(phase);\n"),
+            (false, 0 | 1) => ("", ""),
+            (false, _) => (", _phase: u8", ""),
+        };
         for adu in &self.role.sends {
             let has_body = has_body(self.program, *adu);
             let _ = writeln!(
                 written,
-                "        fn {}(&mut self{phase}, head: {}{}) {{\n            self.out.send(&head, {})\n        }}",
+                "        fn {}(&mut self{phase}, head: {}{}) {{\n{enters}            self.out.send(&head, {})\n        }}",
                 behind("send", &self.program.adus[*adu].name),
                 head(self.program, *adu),
                 if has_body { ", body: &M" } else { "" },
@@ -321,13 +325,17 @@ impl Writing<'_> {
         let arrives = |phase: &PhasePlan| {
             services::has(&phase.services, "reliable") && !services::has(&phase.services, "resends")
         };
-        if phases.iter().any(arrives) {
+        let switches = self.program.switches();
+        // Where one phase abandons, the transport as a whole does.
+        if phases.iter().any(arrives) && !(switches && any("resends")) {
             needs.push("RELIABLE");
         }
         if any("reliable") {
             needs.push("ONCE");
         }
-        if any("ordered") {
+        if switches {
+            needs.push("PHASES");
+        } else if any("ordered") {
             needs.push("ORDERED");
         }
         if any("checksum") {
