@@ -49,6 +49,8 @@ enum Command {
     #[command(hide = true, alias = "report")]
     Campaign(Elsewhere),
     #[command(hide = true)]
+    BindingsEnd(table::BindingsEnd),
+    #[command(hide = true)]
     InetEnd(table::InetEnd),
     #[command(hide = true)]
     Station(run::Station),
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Command::Transfer(arguments) => arguments.obey().map(well),
         Command::Documents(arguments) => arguments.obey().map(well),
         Command::TransferStation(station) => station.run().map(well),
+        Command::BindingsEnd(end) => end.run().map(well),
         Command::InetEnd(end) => end.run().map(well),
         Command::Station(station) => station.run().map(well),
     };

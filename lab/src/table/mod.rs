@@ -16,6 +16,7 @@
 //! | [`fairness`] | how two transfers share a link |
 //! | [`soak`] | E25: many octets, many associations, and what they hold |
 //! | [`inet`] | TCP and IP of our own beside smoltcp and the kernel's |
+//! | [`bindings`] | ARTP from Rust, C and Python |
 //! | [`radio`] | E8, E9: files by packet radio |
 //! | [`xstp`] | XSTP beside TCP over losses and passes |
 //! | [`csma`] | how stations share a radio channel, beside the analysis |
@@ -24,6 +25,7 @@
 //! | [`wire`] | the limits of this machine: kernel TCP, raw UDP, the crossing of a layer |
 
 mod artp;
+mod bindings;
 mod command;
 mod csma;
 mod demux;
@@ -47,6 +49,7 @@ mod wire;
 mod xstp;
 mod xtp;
 
+pub(crate) use bindings::BindingsEnd;
 pub(crate) use command::Arguments;
 pub(crate) use inet::InetEnd;
 
@@ -136,7 +139,7 @@ impl<Task, Ground> AnyTable for Table<Task, Ground> {
 }
 
 /// All tables, in the order of `all`.
-pub(crate) fn tables() -> [&'static dyn AnyTable; 28] {
+pub(crate) fn tables() -> [&'static dyn AnyTable; 29] {
     [
         map::TABLE,
         demux::TABLE,
@@ -154,6 +157,7 @@ pub(crate) fn tables() -> [&'static dyn AnyTable; 28] {
         loss::TABLE,
         paths::TABLE,
         inet::TABLE,
+        bindings::TABLE,
         xtp::TABLE,
         recovery::TABLE,
         fairness::TABLE,

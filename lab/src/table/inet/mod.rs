@@ -161,7 +161,7 @@ impl Ground {
         }
         let [a, b] = Side::ALL
             .map(|side| listens(command(&ends, side, InetStack::Kernel, InetWork::Peer, ANY, 0.0)));
-        Ok(Ground { _peers: [a?, b?], ends })
+        Ok(Ground { _peers: [a?.0, b?.0], ends })
     }
 
     /// Lets a stack work with the kernel: that of its own namespace, or the other end of the link.
@@ -210,15 +210,16 @@ fn command(
     command
 }
 
-/// Starts a server, and waits until it says that it listens.
-fn listens(mut command: Command) -> Result<Running, Problem> {
+/// Starts a server, and waits until it says that it listens, or where.
+pub(super) fn listens(mut command: Command) -> Result<(Running, String), Problem> {
     let mut server = Running::try_start(&mut command).map_err(Problem::new)?;
-    BufReader::new(server.output()).read_line(&mut String::new()).map_err(Problem::new)?;
-    Ok(server)
+    let mut line = String::new();
+    BufReader::new(server.output()).read_line(&mut line).map_err(Problem::new)?;
+    Ok((server, line))
 }
 
 /// Runs a command that prints a figure.
-fn figure(command: &mut Command) -> Result<f64, Problem> {
+pub(super) fn figure(command: &mut Command) -> Result<f64, Problem> {
     let mut process = Running::try_start(command).map_err(Problem::new)?;
     let ended = eventually(Duration::from_secs(60), || !process.alive());
     let (mut said, mut complaint) = (String::new(), String::new());
