@@ -111,6 +111,20 @@ fn a_program_talks_to_perf() {
     }
 }
 
+/// The ends of `lab table bindings`, for a moment.
+#[test]
+fn the_ends_of_the_table_work() {
+    let end = compiled("../../lab/src/table/bindings/end.c", "end", &[]);
+    for over in ["artp", "tcp"] {
+        for work in ["echo", "bulk"] {
+            let server = Server::start(Command::new(&end).args([over, work, "1000"]));
+            let asks = [over, work, "1000", server.1.trim(), "0.05"];
+            let figure = run(Command::new(&end).args(asks));
+            assert!(figure.trim().parse::<f64>().is_ok_and(|figure| figure > 0.0), "{figure}");
+        }
+    }
+}
+
 /// As a program outside of the tree is built: by pkg-config, and with the static library.
 #[test]
 fn pkg_config_tells_how_to_build() {

@@ -87,3 +87,16 @@ fn python_talks_to_perf() {
         assert_eq!(said, "\u{3}fifteen letters\n", "{scheme}");
     }
 }
+
+/// The ends of `lab table bindings`, for a moment.
+#[test]
+fn the_ends_of_the_table_work() {
+    let end = here("../../lab/src/table/bindings/end.py");
+    for words in [["artp", "echo"], ["artp", "bulk"], ["tcp", "echo"], ["tcp", "bulk"]] {
+        let (Some(mut server), Some(mut asks)) = (python(), python()) else { return };
+        let server = Server::start(server.arg(&end).args(words).arg("1000"));
+        let asked = asks.arg(&end).args(words).args(["1000", server.1.trim(), "0.05"]);
+        let figure = run(asked);
+        assert!(figure.trim().parse::<f64>().is_ok_and(|figure| figure > 0.0), "{figure}");
+    }
+}

@@ -19,7 +19,7 @@ use stackwright_results::{Problem, source};
 
 use super::inet::{figure, listens};
 use super::transports::seconds;
-use super::{About, AnyTable, Cell, NO_AXES, Table};
+use super::{About, AnyTable, NO_AXES, Table};
 use crate::measure::{Contestant, Course, Limit};
 use end::BindingsWork;
 
@@ -167,10 +167,10 @@ impl End {
 
 /// Runs a command that has to succeed.
 fn done(command: &mut Command) -> Result<(), Problem> {
-    let failed = |why: String| Problem::new(format!("{}: {why}", command.get_program().display()));
-    match command.stdout(Stdio::null()).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(failed(status.to_string())),
-        Err(why) => Err(failed(why.to_string())),
-    }
+    let why = match command.stdout(Stdio::null()).status() {
+        Ok(status) if status.success() => return Ok(()),
+        Ok(status) => status.to_string(),
+        Err(why) => why.to_string(),
+    };
+    Err(Problem::new(format!("{}: {why}", command.get_program().display())))
 }
