@@ -40,11 +40,11 @@ pub(super) const TABLE: &dyn AnyTable = &Table::<Task, Ground> {
     about: About {
         name: "bindings",
         title: "ARTP from Rust, C and Python",
-        measures: "One association of ARTP over the loopback interface between two processes that \
-                   are both in Rust (blocking calls), in C (calls that wait) or in Python (asyncio); \
-                   beside them the kernel's TCP by C (send, recv) and by asyncio's streams. Echo: a \
-                   message and the same back, one at a time. Bulk: one way, until the sender knows \
-                   that all has arrived.",
+        measures: "One association of ARTP over the loopback interface between two processes, both \
+                   in Rust (blocking calls), in C (calls that wait) or in Python (asyncio); beside \
+                   them the kernel's TCP by C (send, recv) and by asyncio's streams. Echo: a \
+                   message and the same back, one at a time. Bulk: one way, until the sender \
+                   knows that all has arrived.",
         source: "",
         axes: NO_AXES,
         limit: Limit::Loopback,
