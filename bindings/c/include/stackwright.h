@@ -119,7 +119,8 @@ typedef struct sw_path_report { /* 0: not known */
 /* Opens an endpoint. The URL is scheme://host:port to listen there (port 0: any), or scheme://
  * alone only to connect. The schemes are artp, xtp and tailored, which deliver each message once;
  * tcp, the same over the kernel's TCP, each message behind its length; and udp, which promises
- * nothing. `stackwright perf` has the same, on the same wire. options: NULL for the defaults. */
+ * nothing. `stackwright perf` has the same, on the same wire. stream+tcp carries octets in order
+ * and no messages: TCP as it is. options: NULL for the defaults. */
 int sw_open(const char *url, const sw_options *options, sw_endpoint **endpoint);
 
 /* Frees an endpoint and all its associations; peers are told as far as that leaves at once. Close
@@ -158,15 +159,31 @@ sw_association *sw_changed(sw_endpoint *endpoint, unsigned *what);
 #define SW_CHANGED_OPEN 4u     /* it was opened, and has not ended */
 #define SW_CHANGED_ENDED 8u    /* sw_end tells why; what arrived before can be received */
 
-/* Sends a message: length octets. Waits for credit. properties may be NULL. Returns length. When it
+/* Sends a message: length octets. Waits for credit. properties may be NULL. When it
  * returns, the octets are the program's again, and the message is on its way. xtp carries no empty
- * message: SW_ERROR_INVALID. */
+ * message: SW_ERROR_INVALID. A stream takes as much as there is credit for, at least an octet, and
+ * no properties. Returns what was taken. */
 ssize_t sw_send(sw_association *association, const void *octets, size_t length,
                 const sw_properties *properties, int timeout_ms);
 
+/* Reserves memory for up to count messages of length octets, in the layout in which they leave:
+ * what is written there and committed is not copied, where artp carries it. Returns for how many:
+ * at least one, some 64 KiB together. It replaces what was reserved and not committed. */
+ssize_t sw_reserve(sw_association *association, size_t length, size_t count);
+
+/* Returns where the octet at offset of a reserved message is, and in room how many follow it
+ * there; NULL behind the end. It is the program's until sw_commit, sw_reserve or the end of the
+ * association. What is not written is zero, or what this association carried before. */
+void *sw_reserved(sw_association *association, size_t message, size_t offset, size_t *room);
+
+/* Sends the first octets of what is reserved, message behind message: the last may be shorter.
+ * Returns octets. After an error all is still reserved. */
+ssize_t sw_commit(sw_association *association, size_t octets, const sw_properties *properties,
+                  int timeout_ms);
+
 /* Receives a message, or as much of it as there is room for: SW_MORE tells then that it goes on,
- * where properties are not NULL. Returns the octets received; a message may have none. What
- * arrived before the end is received before the end is told. */
+ * where properties are not NULL. Returns the octets received; a message may have none, and of a
+ * stream 0 is the end. What arrived before the end is received before the end is told. */
 ssize_t sw_receive(sw_association *association, void *octets, size_t room,
                    sw_properties *properties, int timeout_ms);
 
@@ -178,6 +195,10 @@ ssize_t sw_receive_iov(sw_association *association, const struct iovec *areas, i
  * is returned (but for SW_ERROR_INVALID and SW_ERROR_THREAD); after SW_ERROR_AGAIN closing goes on
  * while the endpoint is used. */
 int sw_close(sw_association *association, int timeout_ms);
+
+/* Sends no more on a stream, and goes on receiving: the peer receives what was sent, and the end.
+ * SW_ERROR_AGAIN before it is open; SW_ERROR_INVALID for messages, which have one end. */
+int sw_finish(sw_association *association);
 
 /* Begins to end it in the same way, and neither waits nor frees it: once sw_changed tells
  * SW_CHANGED_ENDED, sw_close returns at once. */

@@ -8,8 +8,9 @@ use std::ptr;
 
 use rustix::io::fcntl_dupfd_cloexec;
 use stackwright_contract::ask::PathStatistics;
-use stackwright_contract::services::Ended;
-use stackwright_endpoint::blocking;
+use stackwright_contract::services::{Ended, MessageProperties};
+use stackwright_endpoint::{SendBuffer, blocking};
+use stackwright_wire::BufferTree;
 
 use crate::endpoint::{SocketAddress, Socklen, time, write_address};
 use crate::failure::{Failure, Outcome, count, status};
@@ -17,6 +18,9 @@ use crate::gate::{Association, Endpoint, end_association, on_association};
 use crate::layout::{PathValues, Properties};
 use crate::pointers::{self, Area};
 use crate::stacks::Stack;
+
+/// The longest message that is written in place, in octets.
+const RESERVED_MOST: usize = 1 << 30;
 
 const READABLE: c_uint = 1;
 const WRITABLE: c_uint = 2;
@@ -27,11 +31,23 @@ const ENDED: c_uint = 8;
 pub struct AssociationState {
     pub(crate) endpoint: *const Endpoint,
     pub(crate) inner: blocking::Association<Stack>,
+    /// Whether it carries octets in order in place of messages.
+    pub(crate) is_stream: bool,
+    /// What is written in place and was not committed.
+    pub(crate) reserved: Option<SendBuffer<BufferTree>>,
     /// The program's.
     pub(crate) user: *mut c_void,
 }
 
 impl AssociationState {
+    /// Returns the properties of what is sent; octets in order have none.
+    fn said(&self, said: Option<Properties>) -> Result<MessageProperties, Failure> {
+        match said {
+            Some(_) if self.is_stream => Err(Failure::Invalid),
+            said => said.map_or(Ok(MessageProperties::default()), Properties::said),
+        }
+    }
+
     /// Returns what `sw_changed` tells.
     pub(crate) fn changes(&self) -> c_uint {
         let now = self.inner.condition();
@@ -51,7 +67,10 @@ impl AssociationState {
         timeout_ms: c_int,
     ) -> Outcome {
         self.inner.set_timeout(time(timeout_ms));
-        let placed = self.inner.receive_into(areas)?;
+        let placed = match self.inner.receive_into(areas) {
+            Err(end) if self.is_stream && end.is_finished() => return Ok(0),
+            placed => placed?,
+        };
         if let Some(properties) = properties {
             properties.set(&placed);
         }
@@ -70,10 +89,74 @@ exports! {
     ) -> isize {
         count(on_association(association, |state| {
             let octets = pointers::octets(octets, length)?;
-            let properties = pointers::read(properties)?.map(Properties::said).transpose()?;
+            let properties = state.said(pointers::read(properties)?)?;
             state.inner.set_timeout(time(timeout_ms));
-            state.inner.send_with(octets, properties.unwrap_or_default())?;
+            if state.is_stream {
+                return Ok(state.inner.send_some(octets)?);
+            }
+            state.inner.send_with(octets, properties)?;
             Ok(octets.len())
+        }))
+    }
+
+    /// Reserves memory for messages that are written in place.
+    fn sw_reserve(association: *mut Association, length: usize, count: usize) -> isize {
+        self::count(on_association(association, |state| {
+            if length == 0 || length > RESERVED_MOST {
+                return Err(Failure::Invalid);
+            }
+            let buffer = state.inner.reserve(length, count);
+            let messages = buffer.messages();
+            state.reserved = Some(buffer);
+            Ok(messages)
+        }))
+    }
+
+    /// Returns where octets of a reserved message are, and how many lie there together.
+    fn sw_reserved(
+        association: *mut Association,
+        message: usize,
+        offset: usize,
+        room: *mut usize,
+    ) -> *mut c_void {
+        let found = on_association(association, |state| {
+            let room = pointers::place(room)?;
+            *room = 0;
+            let buffer = state.reserved.as_mut().ok_or(Failure::Invalid)?;
+            let pieces = buffer.each_mut().nth(message).ok_or(Failure::Invalid)?;
+            let mut before = offset;
+            for piece in pieces {
+                if before < piece.len() {
+                    *room = piece.len() - before;
+                    return Ok(piece[before..].as_mut_ptr().cast());
+                }
+                before -= piece.len();
+            }
+            Err(Failure::Invalid)
+        });
+        found.unwrap_or(ptr::null_mut())
+    }
+
+    /// Sends what was written in place.
+    fn sw_commit(
+        association: *mut Association,
+        octets: usize,
+        properties: *const Properties,
+        timeout_ms: c_int,
+    ) -> isize {
+        count(on_association(association, |state| {
+            let properties = state.said(pointers::read(properties)?)?;
+            let reserved = state.reserved.as_mut().ok_or(Failure::Invalid)?;
+            let all = reserved.each_mut().flatten().map(|piece| piece.len()).sum();
+            let reserved = state.reserved.take_if(|_| octets <= all);
+            let mut buffer = reserved.ok_or(Failure::Invalid)?;
+            buffer.truncate(octets);
+            state.inner.set_timeout(time(timeout_ms));
+            let sent = state.inner.commit(buffer, properties).map_err(|not_sent| {
+                state.reserved = Some(not_sent.message);
+                not_sent.why
+            });
+            Ok(sent.map(|()| octets)?)
         }))
     }
 
@@ -110,6 +193,19 @@ exports! {
         status(end_association(association, |mut state| {
             state.inner.set_timeout(time(timeout_ms));
             Ok(state.inner.close().map(|()| 0)?)
+        }))
+    }
+
+    /// Sends no more on a stream, and goes on receiving.
+    fn sw_finish(association: *mut Association) -> c_int {
+        status(on_association(association, |state| {
+            let now = state.inner.condition();
+            match (state.is_stream, now.is_open, now.ended) {
+                (false, ..) => Err(Failure::Invalid),
+                (_, _, Some(why)) => Err(why.into()),
+                (_, false, _) => Err(Failure::Again),
+                (_, true, None) => Ok(state.inner.finish().map(|()| 0)?),
+            }
         }))
     }
 

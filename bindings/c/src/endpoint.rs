@@ -19,12 +19,13 @@ use crate::gate::{
 };
 use crate::layout::Options;
 use crate::pointers;
-use crate::stacks::{self, Stack};
+use crate::stacks::{self, Scheme, Stack};
 
 /// What an endpoint is, and the associations that were handed out.
 pub struct EndpointState {
     inner: blocking::Endpoint<Stack>,
     associations: HashMap<Handle, *mut Association>,
+    is_stream: bool,
     /// The program waits for the descriptor itself.
     polls: bool,
 }
@@ -55,7 +56,9 @@ impl EndpointState {
         gate: &std::sync::Arc<Gate>,
     ) -> *mut Association {
         let name = inner.name();
-        let state = AssociationState { endpoint, inner, user: ptr::null_mut() };
+        let is_stream = self.is_stream;
+        let state =
+            AssociationState { endpoint, inner, is_stream, reserved: None, user: ptr::null_mut() };
         let handle = Guarded::handle(gate, state);
         self.associations.insert(name, handle);
         handle
@@ -126,12 +129,13 @@ exports! {
             let place = pointers::place(endpoint)?;
             *place = ptr::null_mut();
             let config = pointers::read(options)?.map_or(Ok(Config::default()), Options::config)?;
-            let (make, local) = stacks::read(pointers::text(url)?)?;
+            let (Scheme { make, is_stream, .. }, local) = stacks::read(pointers::text(url)?)?;
             let inner = match local {
                 Some(local) => blocking::Endpoint::bind(local, config, make),
                 None => blocking::Endpoint::new(config, make),
             }?;
-            let state = EndpointState { inner, associations: HashMap::new(), polls: false };
+            let associations = HashMap::new();
+            let state = EndpointState { inner, associations, is_stream, polls: false };
             *place = Guarded::handle(&Gate::new(), state);
             Ok(0)
         }))

@@ -7,6 +7,7 @@
 //! | `failure.rs` | what calls return in place of a result |
 //! | `layout.rs` | the structures of the header |
 //! | `stacks.rs` | which stack a URL names |
+//! | `unframed.rs` | streams for an endpoint of messages |
 //! | `endpoint.rs`, `association.rs` | the functions |
 //!
 //! `unsafe` is what a border with C needs, here and in no other crate but the drivers: an export
@@ -43,6 +44,7 @@ pub mod gate;
 mod layout;
 mod pointers;
 mod stacks;
+mod unframed;
 
 pub use association::*;
 pub use endpoint::*;

@@ -4,7 +4,8 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 
 use stackwright_artp as artp;
 use stackwright_compose::{Opaque, Over};
-use stackwright_contract::services::Datagrams;
+use stackwright_contract::Guarantees;
+use stackwright_contract::services::{Datagrams, Streams};
 use stackwright_drivers::Readiness;
 use stackwright_endpoint::System;
 use stackwright_framed::Framed;
@@ -14,16 +15,27 @@ use stackwright_wire::BufferTree;
 use stackwright_xtp::{self as xtp, services::Connection};
 
 use crate::failure::Failure;
+use crate::unframed::Unframed;
 
 /// A stack that provides messages: each is a type of its own inside, and the endpoint above it is
 /// compiled once.
 pub(crate) type Stack = Opaque<Datagrams<BufferTree>, Readiness>;
 
-/// Makes a stack.
-pub(crate) type Make = fn(&System) -> Stack;
+/// What a scheme names.
+#[derive(Clone, Copy)]
+pub(crate) struct Scheme {
+    name: &'static str,
+    pub(crate) make: fn(&System) -> Stack,
+    /// Whether it carries octets in order in place of messages.
+    pub(crate) is_stream: bool,
+}
 
-const STACKS: [(&str, Make); 5] = [
-    ("artp", |system| {
+const fn messages(name: &'static str, make: fn(&System) -> Stack) -> Scheme {
+    Scheme { name, make, is_stream: false }
+}
+
+const SCHEMES: [Scheme; 6] = [
+    messages("artp", |system| {
         let config = artp::Config {
             epoch: system.epoch(),
             expires: true,
@@ -33,30 +45,42 @@ const STACKS: [(&str, Make); 5] = [
         let artp = artp::layer_sharing::<BufferTree>(config, system.seed(), pool.clone());
         Opaque::new(Over::new(artp, system.udp_with(pool)))
     }),
-    ("tailored", |system| {
+    messages("tailored", |system| {
         let bounds = Bounds { window: 4096, ..Bounds::DEFAULT };
         let values = PolicyValues { bounds, ..PolicyValues::RELIABLE };
         let (parts, config) =
             (Named::<AnyOrder<_>>::new(values), tailored::Config::new(system.secret()));
         Opaque::new(Over::new(tailored::layer(parts, config, system.seed()), system.udp()))
     }),
-    ("tcp", |system| Opaque::new(Over::new(Framed::default(), system.tcp()))),
-    ("udp", |system| Opaque::new(system.udp())),
-    ("xtp", |system| {
+    messages("tcp", |system| Opaque::new(Over::new(Framed::default(), tcp(system)))),
+    messages("udp", |system| Opaque::new(system.udp())),
+    messages("xtp", |system| {
         let config = xtp::Config::new(system.secret());
         let xtp = xtp::layer::<BufferTree, Connection>(config, system.seed());
         Opaque::new(Over::new(xtp, system.udp()))
     }),
+    Scheme {
+        name: "stream+tcp",
+        make: |system| Opaque::new(Over::new(Unframed, tcp(system))),
+        is_stream: true,
+    },
 ];
 
+/// What each octet of TCP is promised.
+const TCP: u16 = Guarantees::RELIABLE.and(Guarantees::ORDERED).bits();
+
+/// The kernel's TCP, compiled once for both that stand on it.
+fn tcp(system: &System) -> Opaque<Streams<BufferTree>, Readiness, TCP> {
+    Opaque::new(system.tcp())
+}
+
 /// Reads `scheme://host:port`; without host and port, it listens nowhere.
-pub(crate) fn read(url: &str) -> Result<(Make, Option<SocketAddr>), Failure> {
-    let (scheme, place) = url.split_once("://").ok_or(Failure::Invalid)?;
-    let stack = STACKS.iter().find(|(name, _)| *name == scheme);
-    let (_, make) = stack.ok_or(Failure::Invalid)?;
+pub(crate) fn read(url: &str) -> Result<(Scheme, Option<SocketAddr>), Failure> {
+    let (name, place) = url.split_once("://").ok_or(Failure::Invalid)?;
+    let scheme = SCHEMES.iter().find(|scheme| scheme.name == name).ok_or(Failure::Invalid)?;
     let place = place.strip_suffix('/').unwrap_or(place);
     let place = (!place.is_empty()).then(|| address(place)).transpose()?;
-    Ok((*make, place))
+    Ok((*scheme, place))
 }
 
 /// Reads `host:port`. A name is resolved as the system does it, which may take long.

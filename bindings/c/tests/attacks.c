@@ -17,6 +17,7 @@ static void null_pointers(void)
     socklen_t length = sizeof here;
     struct iovec hole = { NULL, 1 };
     unsigned what;
+    size_t size;
     pair("artp", &server, &client, &a, &b);
     CHECK(sw_open(NULL, NULL, &none) == SW_ERROR_INVALID && none == NULL);
     CHECK(sw_open("artp://", NULL, NULL) == SW_ERROR_INVALID);
@@ -42,6 +43,12 @@ static void null_pointers(void)
     CHECK(sw_receive_iov(b, &hole, 1, NULL, 0) == SW_ERROR_INVALID);
     CHECK(sw_receive_iov(b, &hole, -1, NULL, 0) == SW_ERROR_INVALID);
     CHECK(sw_receive_iov(b, &hole, 1025, NULL, 0) == SW_ERROR_INVALID);
+    CHECK(sw_reserve(NULL, 1, 1) == SW_ERROR_INVALID && !sw_reserved(NULL, 0, 0, &size));
+    CHECK(sw_reserve(b, 0, 1) == SW_ERROR_INVALID && !sw_reserved(b, 0, 0, NULL));
+    CHECK(sw_reserve(b, SIZE_MAX, SIZE_MAX) == SW_ERROR_INVALID);
+    CHECK(sw_commit(NULL, 0, NULL, 0) == SW_ERROR_INVALID);
+    CHECK(sw_commit(b, 0, NULL, 0) == SW_ERROR_INVALID); /* nothing is reserved */
+    CHECK(sw_finish(NULL) == SW_ERROR_INVALID && sw_finish(b) == SW_ERROR_INVALID);
     CHECK(sw_close(NULL, 0) == SW_ERROR_INVALID && sw_abort(NULL, 0) == SW_ERROR_INVALID);
     CHECK(sw_begin_close(NULL) == SW_ERROR_INVALID && sw_qlog(NULL, 1) == SW_ERROR_INVALID);
     CHECK(sw_end(NULL, NULL) == SW_ERROR_INVALID && sw_end(b, NULL) == 0);
@@ -144,6 +151,98 @@ static void lengths(void)
     }
 }
 
+/* Writes octets of a reserved message in place, and checks that there is no place behind it. */
+static void write_in_place(sw_association *a, size_t message, const char *octets, size_t length)
+{
+    size_t at = 0, room;
+    char *place;
+    for (; at < length; at += room) {
+        CHECK((place = sw_reserved(a, message, at, &room)) != NULL && room > 0);
+        CHECK(room <= length - at);
+        memcpy(place, octets + at, room);
+    }
+    CHECK(!sw_reserved(a, message, length, &room) && room == 0);
+}
+
+static void in_place(void)
+{
+    static char octets[100000], room[100000];
+    static const char *const schemes[] = { "artp", "xtp", "tailored", "tcp", "stream+tcp" };
+    static const size_t lengths[] = { 10, 1000, 20000, 60000 };
+    sw_endpoint *server, *client;
+    sw_association *a, *b;
+    size_t scheme, n, got;
+    ssize_t messages, m, done;
+    for (n = 0; n < sizeof octets; n++)
+        octets[n] = (char)(n * 7 >> 3);
+    for (scheme = 0; scheme < sizeof schemes / sizeof *schemes; scheme++) {
+        pair(schemes[scheme], &server, &client, &a, &b);
+        for (n = 0; n < sizeof lengths / sizeof *lengths; n++) {
+            size_t length = lengths[n], all;
+            messages = sw_reserve(a, length, 4);
+            CHECK(messages >= 1 && messages <= 4);
+            for (m = 0; m < messages; m++)
+                write_in_place(a, (size_t)m, octets + m, length);
+            CHECK(!sw_reserved(a, (size_t)messages, 0, &got) && got == 0);
+            all = (size_t)messages * length;
+            CHECK(sw_commit(a, all + 1, NULL, 0) == SW_ERROR_INVALID);
+            while ((done = sw_commit(a, all - 3, NULL, 1)) == SW_ERROR_AGAIN)
+                CHECK(sw_turn(server) >= 0);
+            CHECK(done == (ssize_t)all - 3 && sw_commit(a, 0, NULL, 0) == SW_ERROR_INVALID);
+            for (got = 0; got < all - 3; got += (size_t)done) {
+                done = receive(client, b, room, scheme == 4 ? all - 3 - got : length, NULL);
+                CHECK(done > 0);
+                if (scheme == 4)
+                    continue;
+                /* Messages of artp may come in any order. */
+                for (m = 0; m < messages && memcmp(room, octets + m, (size_t)done) != 0; m++)
+                    ;
+                CHECK(m < messages && done >= (ssize_t)length - 3);
+            }
+        }
+        CHECK(sw_reserve(a, 10, 1) == 1 && sw_free(server) == 0 && sw_free(client) == 0);
+    }
+}
+
+static void streams(void)
+{
+    static char octets[3000000], room[100000];
+    sw_properties properties = SW_PROPERTIES_INIT;
+    sw_endpoint *server, *client;
+    sw_association *a, *b;
+    size_t sent = 0, got = 0, n;
+    ssize_t done;
+    pair("stream+tcp", &server, &client, &a, &b);
+    for (n = 0; n < sizeof octets; n++)
+        octets[n] = (char)(n * 7 >> 3);
+    CHECK(sw_send(a, octets, 1, &properties, 0) == SW_ERROR_INVALID);
+    CHECK(sw_send(a, octets, 0, NULL, 0) == 0 && sw_receive(b, room, 1, NULL, 0) < 0);
+    while (got < sizeof octets) {
+        if (sent < sizeof octets) {
+            done = sw_send(a, octets + sent, sizeof octets - sent, NULL, 0);
+            CHECK(done > 0 || done == SW_ERROR_AGAIN);
+            sent += done > 0 ? (size_t)done : 0;
+        }
+        if (sent == sizeof octets)
+            CHECK(sw_finish(a) == 0); /* again and again */
+        done = sw_receive(b, room, sizeof room, NULL, 1);
+        CHECK(done > 0 || done == SW_ERROR_AGAIN);
+        if (done > 0)
+            CHECK(memcmp(room, octets + got, (size_t)done) == 0), got += (size_t)done;
+    }
+    CHECK(sw_send(a, "late", 4, NULL, 0) == SW_ERROR_FINISHED);
+    CHECK(receive(client, b, room, 8, NULL) == 0 && sw_receive(b, room, 8, NULL, -1) == 0);
+    CHECK(sw_end(b, NULL) == 0 && sw_send(b, "answer", 6, NULL, 1000) == 6);
+    CHECK(receive(server, a, room, sizeof room, NULL) == 6 && memcmp(room, "answer", 6) == 0);
+    CHECK(sw_finish(b) == 0 && receive(server, a, room, 8, NULL) == 0);
+    while (sw_end(a, NULL) == 0 || sw_end(b, NULL) == 0)
+        CHECK(sw_wait(server, 1) >= 0 && sw_turn(client) >= 0);
+    CHECK(sw_end(a, NULL) == SW_ERROR_FINISHED && sw_finish(a) == SW_ERROR_FINISHED);
+    CHECK(sw_receive(a, room, 8, NULL, -1) == 0);
+    CHECK(sw_close(a, 1000) == 0 && sw_close(b, 1000) == 0);
+    CHECK(sw_free(server) == 0 && sw_free(client) == 0);
+}
+
 static void *from_another_thread(void *handles)
 {
     sw_endpoint *endpoint = ((void **)handles)[0];
@@ -163,6 +262,8 @@ static void *from_another_thread(void *handles)
     CHECK(sw_receive_iov(a, &area, 1, NULL, -1) == SW_ERROR_THREAD);
     CHECK(sw_close(a, -1) == SW_ERROR_THREAD && sw_abort(a, 0) == SW_ERROR_THREAD);
     CHECK(sw_end(a, NULL) == SW_ERROR_THREAD && sw_path(a, &report) == SW_ERROR_THREAD);
+    CHECK(sw_reserve(a, 1, 1) == SW_ERROR_THREAD && !sw_reserved(a, 0, 0, &area.iov_len));
+    CHECK(sw_commit(a, 0, NULL, -1) == SW_ERROR_THREAD && sw_finish(a) == SW_ERROR_THREAD);
     CHECK(sw_set_user(a, &here) == SW_ERROR_THREAD && sw_user(a) == NULL);
     CHECK(sw_remote(a, (struct sockaddr *)&here, &length) == SW_ERROR_THREAD);
     CHECK(sw_begin_close(a) == SW_ERROR_THREAD && sw_qlog(a, 1) == SW_ERROR_THREAD);
@@ -376,6 +477,8 @@ int main(int count, char **words)
         { "null_pointers", null_pointers },
         { "sizes_and_values", sizes_and_values },
         { "lengths", lengths },
+        { "in_place", in_place },
+        { "streams", streams },
         { "another_thread", another_thread },
         { "after_the_end", after_the_end },
         { "begins_to_close", begins_to_close },

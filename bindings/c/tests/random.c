@@ -15,6 +15,7 @@ static struct {
 } known[HANDLES];
 
 static uint64_t state;
+static int is_stream;
 
 static unsigned draw(unsigned below)
 {
@@ -49,26 +50,27 @@ static void use(int n)
     sw_association *a = known[n].alive;
     sw_properties properties = SW_PROPERTIES_INIT;
     sw_path_report report = SW_PATH_REPORT_INIT;
-    size_t length = draw(4) ? draw(100) : draw(sizeof octets);
+    size_t length = draw(4) ? draw(100) : draw(sizeof octets), at, room;
     uint32_t code;
     int error;
     ssize_t done;
     CHECK(sw_user(a) == &known[n]);
-    switch (draw(11)) {
+    switch (draw(14)) {
     default:
         memset(octets, (int)length & 0xff, length);
         properties.has = draw(2) ? SW_NUMBER | SW_PRIORITY : 0;
         properties.number = draw(9), properties.priority = (uint8_t)draw(256);
         properties.lifetime_us = draw(8) ? 0 : draw(100000);
-        done = sw_send(a, octets, length, draw(2) ? &properties : NULL, 0);
-        CHECK(done == (ssize_t)length || (done <= SW_ERROR_AGAIN && done > SW_ERROR_SYSTEM) ||
+        done = sw_send(a, octets, length, draw(2) && !is_stream ? &properties : NULL, 0);
+        CHECK(done == (ssize_t)length || (is_stream && done > 0 && done < (ssize_t)length) ||
+              (done <= SW_ERROR_AGAIN && done > SW_ERROR_SYSTEM) ||
               (done == SW_ERROR_INVALID && length == 0)); /* over xtp */
         break;
     case 3: case 4: case 5:
         done = sw_receive(a, octets, length, &properties, 0);
         CHECK((done >= 0 && done <= (ssize_t)length) ||
               (done <= SW_ERROR_AGAIN && done > SW_ERROR_SYSTEM));
-        if (done >= 0 && !(properties.has & SW_MORE) && done > 1)
+        if (done >= 0 && !(properties.has & SW_MORE) && done > 1 && !is_stream)
             CHECK(octets[0] == octets[done - 1]); /* of one message */
         break;
     case 6:
@@ -81,6 +83,24 @@ static void use(int n)
         break;
     case 8:
         CHECK(sw_begin_close(a) == 0);
+        break;
+    case 11:
+        done = sw_reserve(a, length, draw(9));
+        CHECK(done >= 1 || (length == 0 && done == SW_ERROR_INVALID));
+        for (n = 0; n < done; n++)
+            for (at = 0; at < length; at += room) {
+                char *place = sw_reserved(a, (size_t)n, at, &room);
+                CHECK(place != NULL && room > 0);
+                memset(place, n, room);
+            }
+        break;
+    case 12:
+        done = sw_commit(a, draw(2000), NULL, 0);
+        CHECK(done == SW_ERROR_INVALID || done >= 0 || done > SW_ERROR_SYSTEM);
+        break;
+    case 13:
+        error = sw_finish(a);
+        CHECK(is_stream ? error <= 0 && error > SW_ERROR_SYSTEM : error == SW_ERROR_INVALID);
         break;
     case 9:
         error = draw(2) ? sw_close(a, 0) : sw_abort(a, draw(9));
@@ -123,7 +143,7 @@ static void step(void)
 
 int main(int count, char **words)
 {
-    static const char *const schemes[] = { "artp", "xtp", "tailored", "tcp", "udp" };
+    static const char *const schemes[] = { "artp", "xtp", "tailored", "tcp", "udp", "stream+tcp" };
     long sequences = count == 3 ? atol(words[1]) : 0, sequence;
     for (sequence = 0; sequence < sequences; sequence++) {
         int n, end;
@@ -131,8 +151,9 @@ int main(int count, char **words)
         for (n = 0; n < 4; n++)
             draw(2);
         memset(known, 0, sizeof known);
+        is_stream = sequence % 6 == 5;
         for (end = 0; end < 2; end++) {
-            listen_at(schemes[sequence % 5], &ends[end], addresses[end]);
+            listen_at(schemes[sequence % 6], &ends[end], addresses[end]);
             if (draw(2))
                 CHECK(sw_poll_fd(ends[end]) >= 0);
         }

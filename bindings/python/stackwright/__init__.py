@@ -185,6 +185,8 @@ class _Endpoint:
 
     def __init__(self, url: str, *, credit: int = 0, arrivals: int = 0, spin: float = 0,
                  shared_port: bool = False) -> None:
+        if url.startswith("stream"):
+            raise ValueError("Python has messages only")
         handle = ctypes.c_void_p()
         self._handle: Optional[int] = None
         options = c.Options(credit=credit, arrivals=arrivals, spin_us=round(spin * 1e6),

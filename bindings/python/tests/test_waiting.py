@@ -51,7 +51,7 @@ class Waiting(unittest.TestCase):
             self.server.accept(timeout=0.01)
 
     def test_values(self):
-        for url in "", "quic://", "artp", "artp://127.0.0.1":
+        for url in "", "stream+tcp://", "quic://", "artp", "artp://127.0.0.1":
             with self.assertRaises(ValueError):
                 stackwright.Endpoint(url)
         with self.assertRaises(ValueError):

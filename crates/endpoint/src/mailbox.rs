@@ -162,7 +162,6 @@ impl<V: Offered> Mailbox<V> {
     }
 
     /// The application sends no more on a stream.
-    #[cfg(feature = "tokio")]
     pub(crate) fn finish(&mut self, name: Handle) {
         if let Some(link) = self.link(name).filter(|link| link.state == State::Open) {
             link.state = State::Finishing;

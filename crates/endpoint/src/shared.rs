@@ -94,6 +94,9 @@ pub(crate) struct Shared<S: StackAny> {
 /// Octets that leave together: a message behind as many leaves with them.
 pub(crate) const TOGETHER: usize = 64 << 10;
 
+/// How many octets of a stream are taken at once: what is written at once is copied at once.
+const WRITE_MOST: usize = 64 << 10;
+
 /// Octets after which arrivals are looked for: several system calls full of packets, of which only
 /// the last is not full.
 const TURNED_MOST: usize = 256 << 10;
@@ -356,6 +359,13 @@ impl<S: StackAny> Shared<S> {
             events::refused(name, size.octets, why);
         }
         taken
+    }
+
+    /// How many of `most` octets of a stream are taken now, at least one, or that none ever will be.
+    pub(crate) fn takes_some(&mut self, name: Handle, most: usize) -> Option<Result<usize, Error>> {
+        let credit = self.mailbox.link(name)?.credit.octets;
+        let octets = most.min(WRITE_MOST).min(credit.max(1));
+        Some(self.takes(name, Size::one(octets), None)?.map(|()| octets))
     }
 
     /// Sends messages for which there is room. Gives how many octets of their association are on

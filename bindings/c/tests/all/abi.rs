@@ -1,9 +1,11 @@
 //! The header, the library and `abi/1.txt` say the same. What is there stays as long as the ABI
 //! has this number: `abi/1.txt` may only become longer.
 
+use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::mem::offset_of;
+use std::path::Path;
 use std::process::Command;
 
 use stackwright_c::{Options, PathValues, Properties};
@@ -157,6 +159,18 @@ fn the_library_exports_the_functions_of_the_header_and_nothing_else() {
     assert_eq!(exported, declared);
     let dynamic = run(Command::new("readelf").arg("-d").arg(&library));
     assert!(dynamic.contains("soname: [libstackwright.so.1]"), "{dynamic}");
+}
+
+/// The release, as it is installed. With CI=true alone: it has to be built.
+#[test]
+fn the_library_stays_small() {
+    if env::var_os("CI").is_none() {
+        return;
+    }
+    let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("released");
+    run(Command::new(here("install")).arg(&prefix));
+    let octets = fs::metadata(prefix.join("lib/libstackwright.so")).expect("it is there").len();
+    assert!(octets <= 1_600_000, "{octets} octets");
 }
 
 #[test]

@@ -34,6 +34,8 @@ attacks! {
     null_pointers
     sizes_and_values
     lengths
+    in_place
+    streams
     another_thread
     after_the_end
     begins_to_close
@@ -64,7 +66,9 @@ fn valgrind_finds_nothing() {
             .args(arguments));
     };
     let program = compiled("tests/attacks.c", "attacks", &[]);
-    for attack in ["sizes_and_values", "another_thread", "after_the_end", "nothing_but_poll"] {
+    for attack in
+        ["sizes_and_values", "another_thread", "after_the_end", "nothing_but_poll", "in_place"]
+    {
         valgrind(&program, &[attack]);
     }
     valgrind(&compiled("tests/random.c", "random", &[]), &["20", "7"]);

@@ -12,7 +12,7 @@ use crate::hold::{self, Hold, by_hold, in_one_piece};
 use crate::offered::Outbound;
 use crate::placed::Placed;
 use crate::send_buffer::SendBuffer;
-use crate::shared::StackAny;
+use crate::shared::{Shared, StackAny};
 
 /// One association of an endpoint.
 ///
@@ -110,6 +110,32 @@ impl<S: StackAny> Association<S> {
     /// [`Error::Late`], and as [`send`](Association::send).
     pub fn send_with(&self, octets: &[u8], properties: MessageProperties) -> Result<(), Error> {
         Ok(self.send_message(self.hold.message(octets), properties)?)
+    }
+
+    /// Sends as many octets as there is credit for, at least one and at most 64 KiB, and returns
+    /// their number: for stacks whose messages are pieces of a stream, wherever it is cut.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// assert_eq!(one.send_some(b"a piece")?, 7);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`send`](Association::send).
+    pub fn send_some(&self, octets: &[u8]) -> Result<usize, Error> {
+        if octets.is_empty() {
+            return Ok(0);
+        }
+        let Hold { shared, name } = &self.hold;
+        let takes = |shared: &mut Shared<S>| shared.takes_some(*name, octets.len());
+        let taken = wait(shared, self.timeout, takes).flatten()?;
+        self.try_send(&octets[..taken], MessageProperties::default())?;
+        Ok(taken)
     }
 
     /// Sends a message if there is credit for it now.
@@ -332,6 +358,36 @@ impl<S: StackAny> Association<S> {
         wait(&self.hold.shared, timeout, |shared| shared.take(self.hold.name))?
     }
 
+    /// Waits until it is open: after [`open`](super::Endpoint::open), which has only begun that.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// let one = endpoint.open(endpoint.local().unwrap());
+    /// one.opened()?;
+    /// assert!(one.condition().is_open);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`connect`](super::Endpoint::connect); it goes on after [`Error::NotYet`].
+    pub fn opened(&self) -> Result<(), Error> {
+        wait(&self.hold.shared, self.timeout, |shared| shared.opened(self.hold.name))?
+    }
+
+    /// Sends no more, and goes on receiving, where the stack has ends for both directions: what was
+    /// sent arrives, and then the peer receives the end.
+    ///
+    /// # Errors
+    /// [`Error::System`] where the operating system cannot be asked.
+    pub fn finish(&self) -> Result<(), Error> {
+        let shared = &mut *self.hold.shared.borrow_mut();
+        shared.mailbox.finish(self.hold.name);
+        shared.turn(Some(Duration::ZERO))
+    }
+
     /// Closes it, and waits until it has ended: until what was sent has arrived, where the stack
     /// promises that. What was not received is discarded.
     ///
@@ -350,7 +406,16 @@ impl<S: StackAny> Association<S> {
     /// [`Error::Ended`] if it ended in another way; [`Error::NotYet`] if that takes longer than the
     /// timeout.
     pub fn close(self) -> Result<(), Error> {
-        self.hold.close();
+        self.begin_close();
+        self.closed()
+    }
+
+    /// Waits until it has ended in good order, after [`begin_close`](Self::begin_close): what
+    /// [`close`](Self::close) does then.
+    ///
+    /// # Errors
+    /// As [`close`](Self::close); closing goes on after [`Error::NotYet`].
+    pub fn closed(&self) -> Result<(), Error> {
         wait(&self.hold.shared, self.timeout, |shared| shared.closed(self.hold.name))?
     }
 

@@ -123,9 +123,9 @@ impl<S: Stack> Endpoint<S> {
     /// [`Error::Ended`] if there is no answer, or a refusal; [`Error::NotYet`] if the timeout is
     /// over: the attempt is given up then.
     pub fn connect(&self, remote: impl Into<Participant>) -> Result<Association<S>, Error> {
-        let hold = self.host.open(remote.into());
-        wait(&hold.shared, self.timeout, |shared| shared.opened(hold.name))??;
-        Ok(Association::new(hold, self.timeout))
+        let association = self.open(remote);
+        association.opened()?;
+        Ok(association)
     }
 
     /// Begins to open an association with `remote`, and does not wait: one thread opens many at the

@@ -13,14 +13,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::error::Error;
 use crate::flavor::Flavor;
 use crate::hold::{self, Hold, by_hold};
-use crate::offered::Size;
 use crate::send_buffer::SendBuffer;
 use crate::shared::{Shared, StackAny};
 use crate::task::sending::SendFuture;
 use crate::task::watch::{Wait, WaitSlot, WakeOnDrop};
-
-/// How many octets one write takes at most: what is written at once is copied at once.
-const WRITE_MOST: usize = 64 << 10;
 
 /// One association of an endpoint, for octets in order.
 ///
@@ -261,15 +257,10 @@ impl<S: StackAny, F: Flavor> AsyncWrite for Stream<S, F> {
         octets: &[u8],
     ) -> Poll<io::Result<usize>> {
         let Stream { hold, watch, writes, .. } = self.get_mut();
-        let most = octets.len().min(WRITE_MOST);
-        if most == 0 {
+        if octets.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        let takes = |shared: &mut Shared<S>| {
-            let credit = shared.mailbox.link(hold.name)?.credit.octets;
-            let octets = most.min(credit.max(1));
-            Some(shared.takes(hold.name, Size::one(octets), None)?.map(|()| octets))
-        };
+        let takes = |shared: &mut Shared<S>| shared.takes_some(hold.name, octets.len());
         let sends = |shared: &mut Shared<S>, taken: Result<usize, Error>| {
             let taken = taken?;
             let message = hold::message::<S::Message>(&octets[..taken]);
