@@ -70,7 +70,7 @@ pub fn policies<M: Message>(format: XstpFormat<M>, config: &Config) -> Slots<Xst
         ),
         flow: flow::CreditWindow::new(config.window.into()).asked_about(),
         congestion: if config.rate.is_some() {
-            probing.beginning_with(config.window.into()).varying()
+            probing.beginning_with(config.window.into()).at_known_rate()
         } else {
             probing.beginning_with(FIRST)
         },

@@ -42,8 +42,8 @@ pub struct Probing {
     threshold: u64,
     arrived: u64,
     state: State,
-    /// Whether the delay varies for other reasons than queues.
-    varies: bool,
+    /// Whether the rate of the link is known, and what leaves is paced to it.
+    is_paced: bool,
     /// How long the last two answers took.
     answers: [Nanoseconds; 2],
     /// No loss before this begins a new cycle: one cycle covers all that was lost before it.
@@ -79,7 +79,7 @@ impl Probing {
             threshold: u64::MAX,
             arrived: 0,
             state: State::Open,
-            varies: false,
+            is_paced: false,
             answers: [Nanoseconds::MAX; 2],
             open_until: Instant::START,
             episode: Episode::new(),
@@ -92,25 +92,24 @@ impl Probing {
         Probing { window: packets * self.packet, ..self }
     }
 
-    /// Takes no answer for late that is within four times the variation of the round trip: the
-    /// delay varies for other reasons than queues, as on a radio channel.
+    /// Takes no loss for congestion: the rate of the link is known, and what leaves is paced to it,
+    /// as on a radio channel. There the delay varies for other reasons than queues.
     #[must_use]
-    pub const fn varying(self) -> Self {
-        Probing { varies: true, ..self }
+    pub const fn at_known_rate(self) -> Self {
+        Probing { is_paced: true, ..self }
     }
 
     /// Returns whether the last two answers came as quickly as ever.
     fn is_quick(&self, view: &View) -> bool {
         let rtt = &view.rtt;
-        let variation = 4 * rtt.variation;
         // A queue that fills and drains makes the round trip vary, too.
-        let variation = if self.varies { variation } else { variation.min(rtt.least / 2) };
+        let variation = (4 * rtt.variation).min(rtt.least / 2);
         let bound = rtt.least + variation.max(rtt.least / 4);
         self.answers.iter().all(|took| *took <= bound)
     }
 
     fn judge(&mut self, view: &View, cycle: Cycle) {
-        if cycle.restarts == 0 && !self.is_quick(view) {
+        if cycle.restarts == 0 && !self.is_paced && !self.is_quick(view) {
             self.yield_to_congestion(view);
         }
         (self.state, self.open_until) = (State::Open, view.now.later(view.rtt.smoothed));
@@ -151,7 +150,7 @@ impl Congestion for Probing {
     }
 
     fn on_lost(&mut self, view: &View, _: u64) {
-        if self.is_quick(view) {
+        if self.is_paced || self.is_quick(view) {
             return;
         }
         if self.answers.contains(&Nanoseconds::MAX) {

@@ -176,14 +176,14 @@ fn probing_yields_to_a_queue_and_to_no_loss_without_one() {
 }
 
 #[test]
-fn probing_takes_no_variation_for_a_queue_where_the_delay_varies() {
-    for (varies, windows) in [(false, [3, 2]), (true, [3, 3])] {
+fn probing_takes_no_loss_for_congestion_where_the_rate_is_known() {
+    for (is_known, windows) in [(false, [3, 2]), (true, [3, 3])] {
         let probing = Probing::new(PACKET);
-        let probing = if varies { probing.varying() } else { probing };
+        let probing = if is_known { probing.at_known_rate() } else { probing };
         let mut sender = Sender::opened(probing, 100 * MILLISECOND, 1);
         sender.fill();
         let view = sender.view();
-        (0..2).for_each(|number| sender.judge.on_answer(&view, number, 250 * MILLISECOND));
+        (0..2).for_each(|number| sender.judge.on_answer(&view, number, 900 * MILLISECOND));
         let before = sender.window();
         sender.lose();
         assert_eq!([before, sender.window()], windows);

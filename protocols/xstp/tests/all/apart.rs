@@ -7,8 +7,8 @@ use stackwright_compose::Over;
 use stackwright_contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Duration, Handle, Instant};
 use stackwright_simulator::{
-    Conditions, Heard, Outages, Passes, Profile, SimulatedDatagrams, SimulatedHosts, StationId,
-    World, seeds,
+    ChannelConditions, Conditions, Heard, Outages, Passes, Profile, SimulatedDatagrams,
+    SimulatedHosts, StationId, World, seeds,
 };
 use stackwright_trial::setting::M;
 use stackwright_wire::Message;
@@ -147,6 +147,37 @@ fn losses_that_are_none_of_congestion_cost_little() {
         scene.world.now().nanoseconds() / 1_000_000
     });
     assert!(took[1] < 2 * took[0], "{took:?} ms");
+}
+
+/// A channel of 1 200 bits a second that alters a frame in 26: what is sent again at the end of a
+/// burst is asked about at once, and bursts stay as long as they were.
+#[test]
+fn losses_on_a_radio_channel_cost_little_more_than_what_is_sent_again() {
+    const OCTETS: usize = 32_000;
+    let took = |bit_errors, seed| {
+        let config = Config::radio(NonZeroU64::new(1200).expect("not zero"), 236);
+        let config = Config { send: Credit { octets: OCTETS, messages: 4 }, ..config };
+        let mut scene = Scene::new(seed, &AIR, config, 0);
+        let stations = [1, 2].map(|last| IpAddr::from([44, 0, 0, last]));
+        let key_up = Duration::from_millis(300);
+        let air = ChannelConditions {
+            key_up,
+            persistence: 0.25,
+            bit_errors,
+            ..ChannelConditions::ideal(150)
+        };
+        scene.world.network_mut().share(&stations, air);
+        let begun = scene.world.now();
+        let (association, properties) = (OPENED, Default::default());
+        let batch = M::with_headroom(64, &said(OCTETS)).into();
+        scene.world.ask(scene.client, StreamsRequest::Send { association, batch, properties });
+        while scene.heard().len() < OCTETS {
+            scene.world.run_for(Duration::from_secs(1));
+        }
+        scene.world.now().since(begun).as_secs()
+    };
+    let took = [0.0, 2e-5].map(|errors| seeds(5).map(|seed| took(errors, seed)).sum::<u64>());
+    assert!(took[1] * 10 < took[0] * 11, "{took:?} s");
 }
 
 /// One that begins anew knows of no connection, and says so.
