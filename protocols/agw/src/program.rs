@@ -15,6 +15,10 @@ pub(crate) const WINDOW: usize = AgwHeader::LENGTH + DATA_MOST;
 /// Octets that may wait for a program before what it asks waits, and its peers do.
 pub(crate) const SLOW: usize = 32 << 10;
 
+/// The port that is taken for the first one. *Erratum*: Xastir 2.1.8 sends its positions to this
+/// one, whatever its configuration says.
+const UNSAID: u8 = u8::MAX;
+
 /// Programs that were told that there is no place and have not gone: of more, one is cut off, which
 /// may then miss the word.
 const TOLD_MOST: usize = 300;
@@ -81,7 +85,11 @@ impl<M: Message> Program<M> {
     /// Returns the header of the next frame, if all of it is there.
     pub(crate) fn front(&mut self) -> Option<AgwHeader> {
         let incoming = self.incoming.as_mut()?;
-        AgwHeader::decode(incoming.front(AgwHeader::LENGTH)?).ok()
+        let mut header = AgwHeader::decode(incoming.front(AgwHeader::LENGTH)?).ok()?;
+        if header.port == UNSAID {
+            header.port = 0;
+        }
+        Some(header)
     }
 
     /// Takes the next frame, if all of it is there.

@@ -83,6 +83,19 @@ impl Agw {
         }
     }
 
+    /// Sends a frame without a link, by way of a digipeater.
+    pub(crate) fn unproto(&mut self, to: &str, via: &str, text: &str) {
+        let mut path = [0; 11];
+        path[0] = 1;
+        path[1..=via.len()].copy_from_slice(via.as_bytes());
+        self.ask(b'V', to, &[&path, text.as_bytes()].concat());
+    }
+
+    /// Tells of the frames without a link that are heard.
+    pub(crate) fn monitor(&mut self) {
+        self.ask(b'm', "", &[]);
+    }
+
     /// Waits for an event of a kind, and drops others.
     pub(crate) fn wait(&mut self, kind: u8, most: Duration) -> Event {
         let begin = Instant::now();

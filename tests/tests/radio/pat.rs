@@ -113,6 +113,6 @@ fn on_a_channel() {
 /// The receiver is at Direwolf's own AGW.
 fn with_direwolf() {
     let rig = Rig::new(9600);
-    let station = Process::at_modem("N0AAA", rig.kiss(0), 9600);
+    let station = Process::at_modem("N0AAA", rig.kiss(0), 9600, "");
     exchange(local(station.agw), rig.agw(1));
 }

@@ -27,10 +27,10 @@ impl Process {
         Self::with(call, channel, 200_000, access)
     }
 
-    /// Starts a station at a modem of the rig.
-    pub(crate) fn at_modem(call: &str, modem: SocketAddr, baud: u32) -> Self {
+    /// Starts a station at a modem of the rig, with more in its file.
+    pub(crate) fn at_modem(call: &str, modem: SocketAddr, baud: u32, more: &str) -> Self {
         let access = r#"txdelay = "200 ms", persistence = 1.0, slot = "10 ms", tail = "50 ms""#;
-        Self::with(call, modem, baud, access)
+        Self::with_more(call, modem, baud, access, more)
     }
 
     /// Starts a station at a TNC of our channel.

@@ -114,7 +114,7 @@ fn on_a_channel() {
 /// The same program at both ends: at ours, and at Direwolf's, which has links of its own.
 fn calls_direwolf() {
     let rig = Rig::new(9600);
-    let station = Process::at_modem("N0AAA", rig.kiss(0), 9600);
+    let station = Process::at_modem("N0AAA", rig.kiss(0), 9600, "");
     let direwolf = rig.agw(1).port().to_string();
     let (_answers, mut ready) = program(&[&direwolf, "answers", "N0BBB"]);
     assert_eq!(line(&mut ready), "ready");

@@ -32,6 +32,19 @@ fn on_air(calls: &[(&str, u8)], behind: &[u8]) -> Vec<u8> {
     [&octets, behind].concat()
 }
 
+/// Of its first position, Xastir does not know the port.
+#[test]
+fn a_port_that_a_program_does_not_say_is_the_first() {
+    let mut rig = Rig::new();
+    let one = rig.registered(0, "N0AAA");
+    for (port, frames) in [(u8::MAX, 1), (1, 1)] {
+        let mut said = frame(b'M', "N0AAA", "CQ", b"to all");
+        said[0] = port;
+        rig.say(one, &said);
+        assert_eq!(rig.stations[0].frames, frames, "port {port}");
+    }
+}
+
 /// AGWPE asks for no registration of a call sign that sends UI frames: Xastir logs in, and then
 /// sends `V` through digipeaters that no configuration names.
 #[test]
