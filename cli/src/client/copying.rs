@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
 
 use stackwright::contract::Handle;
+use stackwright::contract::ask::PathReport;
 use stackwright::contract::services::FileKind;
 use stackwright::copy::{Comparison, CopySide, Indication, Request, TreeOptions, TreeTotals};
 
@@ -144,8 +145,7 @@ pub(crate) fn copy_all(
     report: &mut Report,
 ) -> Result<(), Problem> {
     let at_once = selection.parallel.into();
-    let stores = copies.iter().any(|copy| copy.from == DISK);
-    report.copies_by(ends.remote.air.as_ref().map(|air| AirTime::of(air, stores)));
+    report.copies_by(ends.remote.air.as_ref().map(AirTime::of));
     let (trees, files): (Vec<_>, Vec<_>) =
         copies.iter().cloned().partition(|copy| matches!(copy.kind, Kind::Tree(_)));
     let suspects = run(session, ends, &files, at_once, report, true)?;
@@ -281,6 +281,14 @@ impl Heard<'_> {
 }
 
 impl Watch for Heard<'_> {
+    fn turned(&mut self, path: &dyn Fn(Handle) -> Option<PathReport>) {
+        if self.report.is_timed() {
+            for (&(job, _), &key) in &self.keys {
+                self.report.looked(key, || path(name(job)));
+            }
+        }
+    }
+
     fn told(&mut self, job: usize, told: &Told) {
         let from = self.copies[job].from;
         match &told.indication {

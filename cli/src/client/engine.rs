@@ -5,7 +5,8 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use stackwright::contract::{Outlet, Protocol, RequestOf};
+use stackwright::contract::ask::{NothingBelow, PathReport, PathStatistics, ask};
+use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
 use stackwright::copy::{Copying, Indication, Request};
 use stackwright_drivers::{Driver, Lanes, Waker};
 
@@ -25,6 +26,9 @@ pub(crate) trait Engine {
 
     /// Runs one batch: waits for input, for a deadline, or for `most`.
     fn turn(&mut self, most: Option<Duration>) -> io::Result<()>;
+
+    /// Returns what the transport below a job knows of its path.
+    fn path(&self, job: Handle) -> Option<PathReport>;
 
     /// Returns what was told next.
     fn told(&mut self) -> Option<Told>;
@@ -61,6 +65,10 @@ impl<S: Protocol<Provides = Copying, Uses: Lanes>> Engine for Running<S> {
 
     fn turn(&mut self, most: Option<Duration>) -> io::Result<()> {
         self.driver.turn(&mut self.stack, &mut self.heard, most)
+    }
+
+    fn path(&self, job: Handle) -> Option<PathReport> {
+        ask(&self.stack, job, PathStatistics, &NothingBelow)
     }
 
     fn told(&mut self) -> Option<Told> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use stackwright::contract::Handle;
+use stackwright::contract::ask::PathReport;
 use stackwright::contract::services::{Failure, Status};
 use stackwright::copy::{CopySide, Indication, Request, TreeTotals};
 
@@ -77,6 +78,9 @@ impl Done {
 
 /// What hears of jobs while they run.
 pub(crate) trait Watch {
+    /// What was told so far is all for now; `path` returns what the transport of a job knows.
+    fn turned(&mut self, _path: &dyn Fn(Handle) -> Option<PathReport>) {}
+
     /// Tells something of a job that is not its end.
     fn told(&mut self, _job: usize, _told: &Told) {}
 

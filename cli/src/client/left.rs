@@ -1,13 +1,18 @@
-//! How long a file by radio still takes: from the rate on the air, not from the past alone. Octets
-//! arrive in bursts, of which a mean knows nothing.
+//! How long a file by radio still takes: from what has arrived, and how quickly. Octets arrive in
+//! bursts, and are known to have arrived some time after; until then they are taken to arrive at
+//! the pace of those before them.
 
 use std::num::NonZero;
 use std::time::{Duration, Instant};
 
 use stackwright::ax25::air_time;
-use stackwright::{merged, xstp};
+use stackwright::contract::ask::PathReport;
+use stackwright::xstp;
 
 use crate::air::AirLink;
+
+#[cfg(test)]
+mod simulated;
 
 /// Octets of a frame before the data: the header of a UI frame, and those of IPv4 and XSTP between
 /// stations that compress.
@@ -17,50 +22,34 @@ const HEADER: u64 = 16;
 /// Octets of XSTP's longest packet in a frame of 256 octets, as the stacks by radio have it.
 const PACKET: u16 = 236;
 const PAYLOAD: u64 = PACKET as u64 - HEADER;
-/// What passes between a burst and the next, besides the frame that answers: two key-ups, and two
-/// times some slots before them.
-const TURN: Duration = Duration::from_millis(1200);
-/// After how long what was seen so far says as much as the rate alone: others use the channel, and
-/// frames are lost.
+/// What passes between a burst and the next, besides the frame that answers: two key-ups of 300 ms,
+/// and two times four slots of 100 ms before them.
+const TURN: Duration = Duration::from_millis(1400);
+/// For how long the pace that the rate allows counts, beside the pace that was seen: others use the
+/// channel, and frames are lost.
 const SEEN: Duration = Duration::from_secs(60);
+/// Of the past, what counts at most.
+const REMEMBERED: Duration = Duration::from_secs(300);
 /// How often it is told.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// What a link by radio carries.
+/// What a link by radio carries, alone on the channel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AirTime {
-    /// In bit/s.
-    rate: u32,
-    /// Packets of a burst.
-    burst: u64,
-    /// Octets that count as moved before they have arrived, where this side stores.
-    ahead: Option<u64>,
+    /// Octets of a file a second, whole bursts with the answers to them.
+    pace: f64,
+    /// How long it takes until the other side has answered.
+    turn: Duration,
 }
 
 impl AirTime {
-    /// Returns what a link carries; `stores`: from this side.
-    pub(super) fn of(link: &AirLink, stores: bool) -> Self {
+    pub(super) fn of(link: &AirLink) -> Self {
         let rate = NonZero::new(link.rate).unwrap_or(NonZero::<u32>::MIN);
-        let config = xstp::Config::radio(rate.into(), PACKET);
-        let burst = u64::from(config.window);
-        // The queue of the stream is half full on average.
-        let ahead = stores.then_some((config.send.octets + merged::STREAM_QUEUE / 2) as u64);
-        AirTime { rate: rate.get(), burst, ahead }
-    }
-
-    /// Returns how long it takes until the other side has answered.
-    fn turn(&self) -> Duration {
-        air_time(BEFORE as usize, self.rate) + TURN
-    }
-
-    /// Returns how long that many octets of a file take, alone on the channel.
-    fn takes(&self, octets: u64) -> Duration {
-        let packets = octets.div_ceil(PAYLOAD);
-        let bursts = packets.div_ceil(self.burst);
-        let frame = |data| air_time((BEFORE + data) as usize, self.rate);
-        let (last, full) = (octets % PAYLOAD, (octets / PAYLOAD) as u32);
-        let data = frame(PAYLOAD) * full + if last == 0 { Duration::ZERO } else { frame(last) };
-        data + self.turn() * bursts as u32
+        let burst = u32::from(xstp::Config::radio(rate.into(), PACKET).window);
+        let frame = |data| air_time((BEFORE + data) as usize, rate.get());
+        let turn = frame(0) + TURN;
+        let octets = PAYLOAD * u64::from(burst);
+        AirTime { pace: octets as f64 / (frame(PAYLOAD) * burst + turn).as_secs_f64(), turn }
     }
 }
 
@@ -68,15 +57,19 @@ impl AirTime {
 pub(super) struct TimeLeft {
     air: AirTime,
     size: u64,
-    /// Octets that were there before.
-    there: u64,
+    /// Octets that are known to have arrived; at first those that were there.
+    known: u64,
+    /// How many are taken to have arrived, and when that was so; `None` before the first look.
+    done: Option<(f64, Instant)>,
+    /// Octets a second.
+    pace: f64,
     since: Instant,
     told: Instant,
 }
 
 impl TimeLeft {
     pub(super) fn new(air: AirTime, size: u64, there: u64, now: Instant) -> Self {
-        TimeLeft { air, size, there, since: now, told: now }
+        TimeLeft { air, size, known: there, done: None, pace: air.pace, since: now, told: now }
     }
 
     /// Returns whether it is told now.
@@ -88,66 +81,22 @@ impl TimeLeft {
         is_due
     }
 
-    /// Returns how long it still takes, when `moved` octets of the file are moved.
-    pub(super) fn left(&self, moved: u64, now: Instant) -> Duration {
-        let told = moved.saturating_sub(self.there);
-        let arrived = match self.air.ahead {
-            // It was taken when a burst was answered, so all of that is full; at the end of a file,
-            // half of a burst less, on average.
-            Some(ahead) if moved < self.size => told.saturating_sub(ahead),
-            Some(ahead) => told.saturating_sub(ahead - self.air.burst * PAYLOAD / 2),
-            None => told,
-        };
+    /// Returns how long it still takes, when `moved` octets of the file were handed on, and the
+    /// transport says this of its path.
+    pub(super) fn left(&mut self, moved: u64, path: &PathReport, now: Instant) -> Duration {
+        let here = moved.saturating_add(path.held);
+        let known = here.saturating_sub(path.in_flight.saturating_add(path.waiting));
+        self.known = self.known.max(known).min(self.size);
+        let most = self.known.saturating_add(path.in_flight).min(self.size);
+        let guess = self.done.map_or(self.known as f64, |(done, at)| {
+            done + self.pace * now.duration_since(at).as_secs_f64()
+        });
+        let done = guess.clamp(self.known as f64, most as f64);
+        let seen = (now.duration_since(self.since) + SEEN).min(REMEMBERED);
+        self.pace = (self.pace + (done - guess) / seen.as_secs_f64()).max(self.air.pace / 100.0);
+        self.done = Some((done, now));
+        let left = Duration::try_from_secs_f64((self.size as f64 - done) / self.pace);
         // Behind the last burst its end is confirmed.
-        let left = self.air.takes(self.size.saturating_sub(self.there + arrived)) + self.air.turn();
-        // Before anything has arrived, nothing was seen.
-        if arrived == 0 {
-            return left;
-        }
-        let seen = |time: Duration| (time + SEEN).as_secs_f64();
-        let took = now.duration_since(self.since);
-        left.mul_f64(seen(took) / seen(self.air.takes(arrived)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn air(stores: bool) -> AirTime {
-        let address = crate::address::Address::parse("x://N0BBB@h/").expect("an address");
-        AirTime::of(&AirLink::read(&address, "rate=1200").expect("a link"), stores)
-    }
-
-    /// As was measured: 10 KB in two and a half bursts of 27 s.
-    #[test]
-    fn bursts_and_headers_count() {
-        let seconds = air(false).takes(10_240).as_secs();
-        assert!((80..=88).contains(&seconds), "{seconds}");
-    }
-
-    /// Octets arrive by bursts, and every third frame is sent twice: from the second minute on, the
-    /// error is less than a fifth, but for the last burst.
-    #[test]
-    fn what_is_left_is_right_from_the_second_minute_on() {
-        for stores in [false, true] {
-            let (air, size, begin) = (air(stores), 60_000, Instant::now());
-            let took = |octets| air.takes(octets).mul_f64(4.0 / 3.0);
-            let left = TimeLeft::new(air, size, 0, begin);
-            for burst in 1.. {
-                let arrived = burst * 19 * PAYLOAD;
-                // Stored: with what waits here.
-                let moved = if stores { arrived + 13_064 } else { arrived };
-                if moved >= size {
-                    break;
-                }
-                let now = begin + took(arrived);
-                let rest = took(size).saturating_sub(took(arrived));
-                let ratio = left.left(moved, now).as_secs_f64() / rest.as_secs_f64();
-                let is_last = rest < Duration::from_secs(30);
-                let is_right = (0.8..1.2).contains(&ratio);
-                assert!(is_right || is_last || now - begin < SEEN, "{burst}: {ratio}");
-            }
-        }
+        left.unwrap_or(Duration::MAX).saturating_add(self.air.turn)
     }
 }

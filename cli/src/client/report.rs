@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::HumanBytes;
 use serde_json::json;
+use stackwright::contract::ask::PathReport;
 use stackwright::copy::SkipReason;
 
 use super::arguments::Connection;
@@ -34,6 +35,8 @@ struct Under {
     /// What it is called once it is there.
     shown: String,
     since: Instant,
+    /// Octets of it that are there, or were handed to the transport.
+    moved: u64,
     /// By radio, where its length is known.
     left: Option<TimeLeft>,
 }
@@ -146,22 +149,35 @@ impl Report {
         }
         let since = Instant::now();
         let left = self.air.zip(size).map(|(air, size)| TimeLeft::new(air, size, there, since));
-        self.under.insert(key, Under { url, shown, since, left });
+        self.under.insert(key, Under { url, shown, since, moved: there, left });
+    }
+
+    /// Returns whether it is told how long files still take.
+    pub(super) const fn is_timed(&self) -> bool {
+        self.air.is_some()
+    }
+
+    /// Says how long a file still takes; `path` is what the transport knows of its path.
+    pub(super) fn looked(&mut self, key: u64, path: impl FnOnce() -> Option<PathReport>) {
+        let Some(Under { url, moved, left: Some(left), .. }) = self.under.get_mut(&key) else {
+            return;
+        };
+        let now = Instant::now();
+        let seconds = left.left(*moved, &path().unwrap_or_default(), now).as_secs();
+        if let Some(bars) = &self.bars {
+            bars.left(key, seconds);
+        }
+        if self.json && left.is_due(now) {
+            say!(
+                "{}",
+                json!({ "event": "progress", "url": url, "octets": moved, "seconds_left": seconds })
+            );
+        }
     }
 
     pub(crate) fn moved(&mut self, key: u64, octets: u64) {
-        if let Some(Under { url, left: Some(left), .. }) = self.under.get_mut(&key) {
-            let (now, is_json) = (Instant::now(), self.json);
-            let seconds = left.left(octets, now).as_secs();
-            if let Some(bars) = &self.bars {
-                bars.left(key, seconds);
-            }
-            if is_json && left.is_due(now) {
-                say!(
-                    "{}",
-                    json!({ "event": "progress", "url": url, "octets": octets, "seconds_left": seconds })
-                );
-            }
+        if let Some(under) = self.under.get_mut(&key) {
+            under.moved = octets;
         }
         if let Some(bars) = &self.bars {
             bars.moved(key, octets);
@@ -184,6 +200,7 @@ impl Report {
             url: names.0,
             shown: names.1,
             since: Instant::now(),
+            moved,
             left: None,
         });
         let took = took.unwrap_or_else(|| since.elapsed());

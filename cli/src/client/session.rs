@@ -151,6 +151,9 @@ impl<'a> Session<'a> {
                     self.on_told(&jobs[job], job, told, &mut work, watch)?;
                 }
             }
+            if let Some(engine) = &self.engine {
+                watch.turned(&|job| engine.path(job));
+            }
         }
         Ok(())
     }

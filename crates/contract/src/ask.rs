@@ -231,6 +231,11 @@ pub struct PathReport {
     pub pace: Option<u64>,
     /// Octets that were sent and are neither acknowledged nor lost.
     pub in_flight: u64,
+    /// Octets that wait to be sent for the first time, in the transport and in layers above it.
+    pub waiting: u64,
+    /// Octets that arrived and wait for what is missing before them, in the transport or in a layer
+    /// above it.
+    pub held: u64,
     /// Packets that were retransmitted.
     pub retransmitted: u64,
     /// Octets that were taken for lost.

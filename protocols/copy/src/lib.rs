@@ -35,10 +35,11 @@ pub use words::{CopySide, Copying, FileChange, Indication, Request};
 use alloc::boxed::Box;
 use core::num::NonZeroU64;
 
+use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::described::{Described, Parameter, ParameterKind};
 use stackwright_contract::services::{Files, FilesRequest};
 use stackwright_contract::{
-    Both, Context, Either, Facts, IndicationTo, Instant, Mirror, Names, Outlet, Protocol,
+    Both, Context, Either, Facts, Handle, IndicationTo, Instant, Mirror, Names, Outlet, Protocol,
 };
 use stackwright_wire::Message;
 
@@ -169,5 +170,19 @@ impl<M: Message> Protocol for Copy<M> {
 
     fn next_deadline(&self) -> Option<Instant> {
         self.pace.next()
+    }
+
+    /// A question about a job is one about the first of its files that are under way: the target,
+    /// or the source if nothing there answers.
+    fn ask(&self, job: Handle, question: &mut Question<'_>, below: &dyn Ask<Self::Uses>) {
+        let mut copies = self.copies.iter().map(|(_, copy)| copy);
+        let Some(copy) = copies.find(|copy| copy.job == job && copy.target_open) else { return };
+        for (side, file) in [(copy.from.other(), copy.target), (copy.from, copy.source)] {
+            match (side, file.filter(|_| question.is_open())) {
+                (CopySide::Left, Some(file)) => below.ask(Either::Left(file), question),
+                (CopySide::Right, Some(file)) => below.ask(Either::Right(file), question),
+                (_, None) => {}
+            }
+        }
     }
 }

@@ -27,12 +27,11 @@ mod turns;
 pub use config::Config;
 pub use described::described;
 pub use header::{CHUNK_MOST, ChunkHeader, ChunkKind, ChunkNumber, OpenChunk};
-pub use send::STREAM_QUEUE;
 pub use state::CREDIT_FIRST;
 
 use alloc::vec::Vec;
 
-use stackwright_contract::ask::{Ask, Peer, Question};
+use stackwright_contract::ask::{Ask, PathStatistics, Peer, Question};
 use stackwright_contract::services::{Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
     Arrivals, Context, Facts, Guarantees, Handle, Instant, Names, Outlet, Protocol,
@@ -144,6 +143,8 @@ impl<M: Message> Protocol for Merged<M> {
         question.answer::<Peer>(|_| Some(state::with_port(carrier.remote, stream.peer_port)));
         if let Some(name) = carrier.below {
             below.ask(name, question);
+            let waiting = stream.queue.as_ref().map_or(0, M::len) + carrier.waiting();
+            question.alter_answer::<PathStatistics>(|path| path.waiting += waiting as u64);
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{Merged, NAME, Out};
 
 /// Credit of a stream downward, in octets: what it may have waiting here. The association below
 /// has a queue of its own, and an application sees how much has left by what is taken.
-pub const STREAM_QUEUE: usize = 8 << 10;
+const STREAM_QUEUE: usize = 8 << 10;
 /// Credit of an association below: what arrives is taken at once.
 pub(crate) const CREDIT_BELOW: Credit = Credit::of_octets(1 << 20);
 /// The ports for which nobody asks (RFC 6335 §6).

@@ -157,6 +157,10 @@ impl<M: Message> Ordering<M> for ByEpoch<M> {
         self.held
     }
 
+    fn early(&self) -> usize {
+        self.held - OVERHEAD * self.waiting.len()
+    }
+
     fn begin(&mut self, first: u64) {
         self.delivered_upto = first;
         self.live.push_back(Live { epoch: Epoch::FIRST, first: Some(first), next: first });

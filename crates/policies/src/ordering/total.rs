@@ -91,6 +91,10 @@ impl<M: Message> Ordering<M> for Total<M> {
         self.held
     }
 
+    fn early(&self) -> usize {
+        self.held - OVERHEAD * self.early.len()
+    }
+
     fn begin(&mut self, first: u64) {
         self.next = first;
     }

@@ -26,6 +26,8 @@ slot! {
         /// Returns how many octets of memory wait for what is missing, with what each unit costs
         /// beside its own.
         fn held(&self) -> usize = 0;
+        /// Returns how many octets of units wait for what is missing.
+        fn early(&self) -> usize = 0;
         /// Returns the number before which nothing is expected any more.
         fn forgives(&self) -> Option<u64> = None;
         /// Records the first number that will come.

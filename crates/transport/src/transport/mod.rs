@@ -36,7 +36,8 @@ use stackwright_wire::{Message as _, Pool};
 use crate::configuration::Configuration;
 use crate::engine::{Association, Memory};
 use crate::slots::{
-    Congestion as _, Flow as _, Format as _, GroupCounts, Membership as _, Rate as _, Rtt as _,
+    Congestion as _, Flow as _, Format as _, GroupCounts, Membership as _, Ordering as _,
+    Rate as _, Rtt as _,
 };
 use crate::words::{Ending, Nanoseconds, Numbering, Phase, SECOND, Terms};
 use allowance::Allowance;
@@ -172,6 +173,8 @@ fn path_report<C: Configuration>(engine: &Association<C>) -> PathReport {
         window: Some(window).filter(|window| *window < u64::MAX),
         pace: slots.rate.pace().or_else(|| slots.congestion.pace()).map(NonZeroU64::get),
         in_flight: engine.sending().in_flight(),
+        waiting: engine.sending().waiting_octets() as u64,
+        held: slots.ordering.early() as u64,
         retransmitted: counts.retransmitted,
         lost: counts.lost,
         timeouts: counts.timeouts,

@@ -42,13 +42,14 @@ pub use config::{Config, DataMode, TlsMode};
 
 use alloc::collections::VecDeque;
 
+use stackwright_contract::ask::{Ask, PathStatistics, Question};
 use stackwright_contract::services::{Files, FilesRequest, Streams, StreamsIndication};
 use stackwright_contract::{
     Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol,
 };
 use stackwright_wire::Message;
 
-use state::{Job, Session, Step, Stream};
+use state::{Job, Read, Session, Step, Stream, What};
 
 /// The event that a server did not confirm the end of a file, which is complete by its size.
 pub const UNCONFIRMED: &str =
@@ -160,5 +161,17 @@ impl<M: Message> Protocol for Client<M> {
                 session.credit == session.credit_most || self.secures() || !self.config.quits;
             session.step == Step::Quitting && session.finished && has_left
         })
+    }
+
+    /// A question about a file is one about its data association.
+    fn ask(&self, file: Handle, question: &mut Question<'_>, below: &dyn Ask<Streams<M>>) {
+        let Some(job) = self.jobs.get(file) else { return };
+        let session = job.session.and_then(|session| self.sessions.get(session));
+        if let Some(association) = session.and_then(|session| session.data.association()) {
+            below.ask(association, question);
+        }
+        if let What::Read(Read { gathered: Some(gathered), .. }) = &job.what {
+            question.alter_answer::<PathStatistics>(|path| path.held += gathered.len() as u64);
+        }
     }
 }
