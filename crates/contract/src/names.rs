@@ -115,6 +115,11 @@ impl<T> Mirror<T> {
         Mirror { slots: Vec::new() }
     }
 
+    /// Returns whether no living name has this index.
+    pub fn is_vacant(&self, index: u32) -> bool {
+        self.slots.get(index as usize).is_none_or(|(_, value)| value.is_none())
+    }
+
     /// Takes over a name that the asker gave.
     pub fn insert(&mut self, name: Handle, value: T) {
         let index = name.index as usize;

@@ -13,6 +13,7 @@ mod drive;
 pub mod files;
 mod flow;
 pub mod ip;
+pub mod ipc;
 pub mod line;
 pub mod packet;
 pub mod pipe;
@@ -24,6 +25,7 @@ pub mod tcp;
 mod timer;
 pub mod tun;
 pub mod udp;
+pub mod unix;
 mod unopened;
 mod waker;
 

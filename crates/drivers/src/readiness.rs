@@ -71,19 +71,21 @@ impl Lanes for Nothing {
 
 /// A graph fixes the number of its adapters when it is built: as many as a token can encode.
 impl<B: Lanes> Lanes for Outside<B> {
-    const LANES: usize = 1 << LANE_BITS;
+    const LANES: usize = GRAPH_LANES;
     fn ready(lane: usize, ready: Ready) -> Self::Indication {
         InLane { lane, word: B::ready(0, ready) }
     }
 }
 
-const LANE_BITS: u32 = 4;
-const INDEX_BITS: u32 = 28;
+/// Adapters of a graph; beside it there may be as many.
+const GRAPH_LANES: usize = 16;
+const LANE_BITS: u32 = 5;
+const INDEX_BITS: u32 = 27;
 
 /// Returns the token under which the adapter in `lane` registers `name`.
 ///
 /// # Panics
-/// If there are more than 16 lanes or 2^28 descriptors.
+/// If there are more than 32 lanes or 2^27 descriptors.
 pub fn token(lane: usize, name: Handle) -> Token {
     assert!(lane < 1 << LANE_BITS && name.index < 1 << INDEX_BITS, "a token has room for it");
     Token((name.generation as usize) << 32 | lane << INDEX_BITS | name.index as usize)

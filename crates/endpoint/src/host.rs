@@ -78,7 +78,8 @@ impl<S: StackAny, F: Flavor> Drop for Host<S, F> {
         if let Some(listener) = self.listener {
             let shared = &mut *self.shared.lock();
             shared.mailbox.unlisten(listener);
-            shared.ask();
+            // A stack in a server hears of it when it leaves.
+            let _ = shared.let_leave(0, || None);
         }
     }
 }

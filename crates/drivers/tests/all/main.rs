@@ -4,6 +4,7 @@ mod air;
 mod device;
 mod files;
 mod ip;
+mod ipc;
 mod line;
 mod namespace;
 mod packet;

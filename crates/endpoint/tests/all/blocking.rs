@@ -8,21 +8,20 @@ use std::time::Duration;
 use stackwright_artp as artp;
 use stackwright_compose::Over;
 use stackwright_contract::services::{Credit, Ended, MessageProperties};
-use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Config, Error, System};
 use stackwright_transport::{Associations, Transport};
 use stackwright_wire::{BufferTree, Message};
 
-type M = BufferTree;
-type Artp = Over<artp::Layer<M>, Udp<M>>;
+use crate::placement::{self, Artp};
 
+type M = BufferTree;
 fn with(change: impl Fn(&mut artp::Config)) -> impl Fn(&System) -> Artp {
     move |system| {
         let mut config =
             artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
         change(&mut config);
-        Over::new(artp::layer(config, system.seed()), system.udp())
+        placement::stack(system, config)
     }
 }
 
@@ -146,7 +145,7 @@ fn a_send_buffer_shows_nothing_of_another_association() {
     for _ in 0..20 {
         let mut left = 0;
         for mut buffer in reserved(&one) {
-            assert!(buffer.is_gapped(), "it is in the memory of the stack");
+            assert_eq!(buffer.is_gapped(), placement::GAPPED, "it is in the memory of the stack");
             buffer.write_all(&[SECRET; 60_000]).unwrap();
             left += buffer.messages();
             one.commit(buffer, MessageProperties::default()).unwrap();
@@ -257,7 +256,7 @@ fn nobody_there_is_said() {
     let nobody: std::net::SocketAddr = "127.0.0.1:9".parse().unwrap();
     assert!(matches!(client.connect(nobody), Err(Error::Ended(Ended::Unreachable))));
     assert!(matches!(client.accept(), Err(Error::Ended(Ended::Unlistened))));
-    assert_eq!(client.look(|stack| stack.upper.associations()), 0);
+    assert_eq!(client.look(placement::associations), 0);
 }
 
 /// Whoever listens does not want it: that is neither a reset, nor is nobody there.
@@ -306,7 +305,7 @@ fn no_more_arrive_than_are_accepted_and_those_who_leave_make_room() {
         assert!(one.receive().is_err_and(|error| error.is_finished()), "who is dropped is closed");
     }
     // The last words are still on their way.
-    while endpoint.look(|stack| stack.upper.associations()) > 0 {
+    while endpoint.look(placement::associations) > 0 {
         endpoint.wait(None).unwrap();
     }
 }

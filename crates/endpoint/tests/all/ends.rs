@@ -6,14 +6,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use stackwright_artp as artp;
-use stackwright_compose::Over;
 use stackwright_contract::services::Ended;
-use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::blocking::Endpoint;
 use stackwright_endpoint::{Config, Error, System};
-use stackwright_wire::BufferTree;
 
-type Artp = Over<artp::Layer<BufferTree>, Udp<BufferTree>>;
+use crate::placement::{self, Artp};
 
 const ANY: &str = "127.0.0.1:0";
 
@@ -22,7 +19,7 @@ fn with(change: impl Fn(&mut artp::Config)) -> impl Fn(&System) -> Artp {
         let mut config =
             artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
         change(&mut config);
-        Over::new(artp::layer(config, system.seed()), system.udp())
+        placement::stack(system, config)
     }
 }
 

@@ -7,18 +7,16 @@ use std::time::{Duration, Instant};
 use stackwright_artp as artp;
 use stackwright_compose::Over;
 use stackwright_contract::services::{Credit, Ended};
-use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Config, Error, System};
-use stackwright_wire::BufferTree;
 
-type Artp = Over<artp::Layer<BufferTree>, Udp<BufferTree>>;
+use crate::placement::{self, Artp};
 
 const MIB: usize = 1 << 20;
 
 fn stack(system: &System) -> Artp {
     let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
-    Over::new(artp::layer(config, system.seed()), system.udp())
+    placement::stack(system, config)
 }
 
 fn with_room(octets: usize) -> Config {
@@ -124,15 +122,17 @@ fn seventy_kilobytes_are_sent_by_default_and_a_message_has_the_limit_of_either_e
 /// A stack whose peer is not told how long a message may be.
 fn unbounded(system: &System) -> Artp {
     let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
-    let make = |session, config: &artp::Config, secrets| {
-        artp::policies(session, &artp::Config { longest: usize::MAX, ..*config }, secrets)
-    };
-    let sessions = artp::Sessions::new(config, make);
-    let layer = stackwright_transport::Transport::new(
-        stackwright_transport::Associations::new(sessions),
-        1,
-    );
-    Over::new(layer, system.udp())
+    placement::placed(system, move |system| {
+        let make = |session, config: &artp::Config, secrets| {
+            artp::policies(session, &artp::Config { longest: usize::MAX, ..*config }, secrets)
+        };
+        let sessions = artp::Sessions::new(config, make);
+        let layer = stackwright_transport::Transport::new(
+            stackwright_transport::Associations::new(sessions),
+            1,
+        );
+        Over::new(layer, system.udp())
+    })
 }
 
 /// A peer that sends more than there is room for is told, and so is the application: nothing waits

@@ -16,6 +16,7 @@ mod frames;
 mod lifetimes;
 mod limits;
 mod placed;
+mod placement;
 mod qlog;
 mod questions;
 mod rebinding;

@@ -1,12 +1,10 @@
 //! ARTP over the kernel's UDP.
 
 use stackwright_artp as artp;
-use stackwright_compose::Over;
-use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::System;
-use stackwright_wire::BufferTree;
 
-pub(crate) type Artp = Over<artp::Layer<BufferTree>, Udp<BufferTree>>;
+use crate::placement;
+pub(crate) use crate::placement::Artp;
 
 pub(crate) const ANY: &str = "127.0.0.1:0";
 
@@ -16,7 +14,7 @@ pub(crate) fn with(change: impl Fn(&mut artp::Config)) -> impl Fn(&System) -> Ar
         let mut config =
             artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
         change(&mut config);
-        Over::new(artp::layer(config, system.seed()), system.udp())
+        placement::stack(system, config)
     }
 }
 

@@ -1,0 +1,378 @@
+//! The server's side: one stack, and the applications that use it.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+
+use stackwright_contract::services::{
+    AssociationIndication, AssociationRequest, Credit, Ended, Streams, StreamsIndication,
+    StreamsRequest,
+};
+use stackwright_contract::{
+    Arrivals, Batches, Both, Context, Duration, Either, Facts, Guarantees, Handle, IndicationTo,
+    Instant, Life, Names, Nothing, Outlet, Participant, Party, Protocol, RequestOf, Service as _,
+    Word as _,
+};
+
+use super::ROOM;
+use super::application::{Application, Judged, Owned};
+use super::fields::Fields;
+use super::word::{Crossing, Heard, heard_request, hello, of_indication};
+
+const NAME: &str = "host";
+
+/// So many programs may connect at once.
+const AWAITED: usize = 16;
+/// So many of them need not have said what they speak yet: one more, and the oldest is ended.
+const SILENT_MOST: usize = 64;
+/// How long they may take for it.
+const SILENT_FOR: Duration = Duration::from_secs(1);
+
+/// What one application may have of a server; beyond `names`, a request is answered with
+/// [`Ended::Exhausted`], and beyond `waiting` the application is ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Quota {
+    /// Applications at a time.
+    pub applications: usize,
+    /// Names of one application: listeners, associations, and those that wait for arrivals.
+    pub names: u32,
+    /// Octets that the server holds for an application that does not read them. An application that
+    /// stops is ended when its peers have sent as many.
+    pub waiting: usize,
+    /// The longest batch that it sends, in octets.
+    pub longest: usize,
+}
+
+impl Default for Quota {
+    fn default() -> Self {
+        Quota { applications: 256, names: 4096, waiting: 64 << 20, longest: 64 << 20 }
+    }
+}
+
+/// The applications of a stack that provides `T`, each at the other end of a stream.
+///
+/// It renumbers: each application has its own names, and the stack hears those of the host. What an
+/// assertion demands of a layer, it demands of an application, which else is ended alone. An
+/// application that ends, or is killed, takes its names with it: those that it was closing come to
+/// their end in good order, and the others are aborted.
+pub struct StackHost<T: Crossing> {
+    gives: Guarantees,
+    quota: Quota,
+    applications: Arrivals<bool, Box<Application<T>>, Names<()>>,
+    listener: Option<Handle>,
+    /// Those that have not said what they speak, the oldest first.
+    silent: VecDeque<(Handle, Instant)>,
+    names: Names<Owned>,
+    /// Applications for which something was said in this batch.
+    busy: Vec<Handle>,
+    /// Why nobody is listened to any more.
+    over: Option<Ended>,
+}
+
+type Out<'a, T> = &'a mut dyn Outlet<StackHost<T>>;
+
+impl<T: Crossing> StackHost<T> {
+    /// Makes a host of a stack that promises `gives`, without applications; it listens with its
+    /// first batch.
+    pub fn new(gives: Guarantees, quota: Quota) -> Self {
+        StackHost {
+            gives,
+            quota,
+            applications: Arrivals::default(),
+            listener: None,
+            silent: VecDeque::new(),
+            names: Names::new(),
+            busy: Vec::new(),
+            over: None,
+        }
+    }
+
+    /// Returns whether it is listened for applications; before the first batch it is not known.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn listens(&self) -> Result<bool, Ended> {
+        let listens = self.listener.and_then(|listener| self.applications.listener(listener));
+        self.over.map_or(Ok(listens.copied().unwrap_or(false)), Err)
+    }
+
+    /// Returns how many applications are connected.
+    pub fn applications(&self) -> usize {
+        self.applications.iter().count()
+    }
+
+    /// Returns how many names they have of the stack.
+    pub fn names(&self) -> usize {
+        self.names.len()
+    }
+
+    fn await_applications(&mut self, out: Out<'_, T>) {
+        let Some(listener) = self.listener else { return };
+        let credit = Credit::of_octets(ROOM);
+        while self.applications.awaited(listener) < AWAITED
+            && let Some(association) = self.applications.expect(listener, credit)
+        {
+            out.request(Either::Right(StreamsRequest::Await { listener, association, credit }));
+        }
+    }
+
+    fn on_line(&mut self, cx: &Context, word: StreamsIndication<T::Message>, out: Out<'_, T>) {
+        match word {
+            StreamsIndication::Listening { listener, .. } => {
+                self.applications.listener_mut(listener).into_iter().for_each(|told| *told = true);
+                self.await_applications(out);
+            }
+            StreamsIndication::Opened { association: who, credit, .. } => {
+                let longest = self.quota.longest;
+                self.applications
+                    .arrived(who, || Box::new(Application::new(longest, credit.octets)));
+                self.silent.push_back((who, cx.now() + SILENT_FOR));
+                self.await_applications(out);
+                if self.applications.iter().count() > self.quota.applications {
+                    self.dismiss(cx, who, "more applications than are admitted", out);
+                } else if self.silent.len() > SILENT_MOST
+                    && let Some((oldest, _)) = self.silent.pop_front()
+                {
+                    self.dismiss(cx, oldest, "more silent ones than are admitted", out);
+                }
+            }
+            StreamsIndication::Credit { association: who, credit } => {
+                if let Some(application) = self.applications.get_mut(who) {
+                    application.channel.allow(credit.octets);
+                    self.send(who, out);
+                }
+            }
+            StreamsIndication::Delivered { association: who, batch, .. } => {
+                let credit = Credit::of_octets(batch.octets());
+                if let Some(application) = self.applications.get_mut(who) {
+                    application.channel.hear(batch.into_octets());
+                    out.request(Either::Right(StreamsRequest::Credit { association: who, credit }));
+                    self.hear(cx, who, out);
+                }
+            }
+            StreamsIndication::Finished { association: who } => {
+                out.request(Either::Right(StreamsRequest::Close { name: who }));
+            }
+            StreamsIndication::Ended { name, why } => match self.applications.forget(name) {
+                Some(Party::Listener(_)) => (self.listener, self.over) = (None, Some(why)),
+                Some(Party::Open(application)) => self.leave(name, &application, out),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    /// Handles the words of an application that came whole.
+    fn hear(&mut self, cx: &Context, who: Handle, out: Out<'_, T>) {
+        while let Some(application) = self.applications.get_mut(who) {
+            let word = match application.channel.next_word() {
+                Ok(None) => return,
+                Ok(Some((fields, octets))) => heard_request::<T>(&fields, octets),
+                Err(_) => None,
+            };
+            let is_fine = match word {
+                Some(Heard::Hello(needed)) if !application.greeted && self.gives.has(needed) => {
+                    application.greeted = true;
+                    self.silent.retain(|(silent, _)| *silent != who);
+                    self.say(cx, who, &hello::<T>(self.gives), None, out);
+                    true
+                }
+                Some(Heard::Word(word)) if application.greeted => self.ask(cx, who, word, out),
+                _ => false,
+            };
+            if !is_fine {
+                return self.dismiss(cx, who, "what an application said is no word", out);
+            }
+        }
+    }
+
+    /// Handles a word of an application; returns whether it may say that.
+    fn ask(
+        &mut self,
+        cx: &Context,
+        who: Handle,
+        mut word: AssociationRequest<T>,
+        out: Out<'_, T>,
+    ) -> bool {
+        let Some(application) = self.applications.get_mut(who) else { return true };
+        let theirs = *word.name_mut().expect("each request has one");
+        let refused = |why| AssociationIndication::<T>::Ended { name: theirs, why };
+        if word.life() == Life::Begins {
+            if theirs.index >= self.quota.names {
+                self.tell(cx, who, refused(Ended::Exhausted), out);
+                return true;
+            }
+            if !application.names.is_vacant(theirs.index) {
+                return false;
+            }
+            if let Some(listener) = word.listener_mut() {
+                let ours = application.names.get(*listener).copied();
+                let lives = |ours: &Handle| self.names.get(*ours).is_some_and(|at| at.listens);
+                let Some(ours) = ours.filter(lives) else {
+                    self.tell(cx, who, refused(Ended::Unlistened), out);
+                    return true;
+                };
+                *listener = ours;
+            }
+            let mut owned = Owned::new(who, theirs, &word);
+            if owned.judge(&word) != Judged::Passes {
+                return false;
+            }
+            let ours = self.names.name(owned);
+            application.names.insert(theirs, ours);
+            word.name_mut().into_iter().for_each(|name| *name = ours);
+            out.request(Either::Left(word));
+            return true;
+        }
+        let Some(&ours) = application.names.get(theirs) else {
+            cx.dropped(NAME, "a word on a name that has ended");
+            return true;
+        };
+        let judged = self.names.get_mut(ours).map_or(Judged::Void, |owned| owned.judge(&word));
+        match judged {
+            Judged::Passes => {
+                word.name_mut().into_iter().for_each(|name| *name = ours);
+                out.request(Either::Left(word));
+            }
+            Judged::Void => {
+                let refund = T::refund_request(&word).into_iter().flatten();
+                refund.for_each(|word| self.tell(cx, who, word, out));
+            }
+            Judged::Breaks => {}
+        }
+        judged != Judged::Breaks
+    }
+
+    /// Tells an application of its name what the stack tells of the host's.
+    fn on_stack(&mut self, cx: &Context, mut word: AssociationIndication<T>, out: Out<'_, T>) {
+        let ours = word.name();
+        let Some(owned) = self.names.get_mut(ours) else {
+            return cx.dropped(NAME, "a word on a name that has ended");
+        };
+        owned.hear(&word);
+        let (theirs, application) = (owned.theirs, owned.application);
+        if word.life() == Life::Ends {
+            self.names.forget(ours);
+        }
+        let Some(who) = application else { return };
+        if word.life() == Life::Ends
+            && let Some(application) = self.applications.get_mut(who)
+        {
+            application.names.remove(theirs);
+        }
+        word.name_mut().into_iter().for_each(|name| *name = theirs);
+        self.tell(cx, who, word, out);
+    }
+
+    fn tell(&mut self, cx: &Context, who: Handle, word: AssociationIndication<T>, out: Out<'_, T>) {
+        let fields = of_indication(&word);
+        let carried = match word {
+            AssociationIndication::Delivered { batch, .. } => Some(batch.into_octets()),
+            _ => None,
+        };
+        self.say(cx, who, &fields, carried, out);
+    }
+
+    fn say(
+        &mut self,
+        cx: &Context,
+        who: Handle,
+        fields: &Fields,
+        carried: Option<T::Message>,
+        out: Out<'_, T>,
+    ) {
+        let Some(application) = self.applications.get_mut(who) else { return };
+        application.channel.say(fields, carried);
+        if !std::mem::replace(&mut application.busy, true) {
+            self.busy.push(who);
+        }
+        if application.channel.waits() > self.quota.waiting {
+            self.dismiss(cx, who, "an application did not read what came for it", out);
+        }
+    }
+
+    fn send(&mut self, who: Handle, out: Out<'_, T>) {
+        let Some(application) = self.applications.get_mut(who) else { return };
+        application.busy = false;
+        while let Some(part) = application.channel.next_part() {
+            let (association, batch, properties) = (who, part.into(), Default::default());
+            out.request(Either::Right(StreamsRequest::Send { association, batch, properties }));
+        }
+    }
+
+    /// Ends an application.
+    fn dismiss(&mut self, cx: &Context, who: Handle, why: &'static str, out: Out<'_, T>) {
+        cx.dropped(NAME, why);
+        self.silent.retain(|(silent, _)| *silent != who);
+        if let Some(application) = self.applications.get_mut(who) {
+            // Nothing is said for it any more, though its last word is still to come.
+            let gone = std::mem::replace(&mut **application, Application::new(0, 0));
+            self.leave(who, &gone, out);
+        }
+        out.request(Either::Right(StreamsRequest::Abort { association: who, code: 0 }));
+    }
+
+    /// An application is gone.
+    fn leave(&mut self, who: Handle, application: &Application<T>, out: Out<'_, T>) {
+        self.silent.retain(|(silent, _)| *silent != who);
+        for (_, ours) in application.names.iter() {
+            let Some(owned) = self.names.get_mut(*ours) else { continue };
+            owned.application = None;
+            let end = match (owned.closing, owned.listens) {
+                (true, _) => continue,
+                (false, true) => AssociationRequest::Close { name: *ours },
+                (false, false) => AssociationRequest::Abort { association: *ours, code: 0 },
+            };
+            out.request(Either::Left(end));
+        }
+    }
+}
+
+impl<T: Crossing> Protocol for StackHost<T> {
+    // No region of a file crosses.
+    const FACTS: Facts = Facts { reads_payload: true, ..Facts::named(NAME) };
+    const BATCHES: Batches = Batches::ALL;
+    type Provides = Nothing;
+    type Uses = Both<T, Streams<T::Message>>;
+
+    fn handle_request(&mut self, _: &Context, request: Infallible, _: &mut impl Outlet<Self>) {
+        match request {}
+    }
+
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        word: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match word {
+            Either::Left(word) => self.on_stack(cx, word, out),
+            Either::Right(word) => self.on_line(cx, word, out),
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        while let Some((who, _)) = self.silent.front().copied().filter(|(_, at)| *at <= cx.now()) {
+            self.dismiss(cx, who, "an application did not say what it speaks", out);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.silent.front().map(|(_, at)| *at)
+    }
+
+    fn flush(&mut self, _: &Context, out: &mut impl Outlet<Self>) {
+        if self.listener.is_none() && self.over.is_none() {
+            let listener = self.applications.listen(false);
+            self.listener = Some(listener);
+            let local = Participant::OTHER_END;
+            out.request(RequestOf::<Self>::Right(StreamsRequest::Listen { listener, local }));
+        }
+        for who in std::mem::take(&mut self.busy) {
+            self.send(who, out);
+        }
+    }
+
+    fn wants_flush(&self) -> bool {
+        !self.busy.is_empty() || self.listener.is_none() && self.over.is_none()
+    }
+}

@@ -1,0 +1,35 @@
+//! One stack for several programs: the words of a service between two processes of one machine.
+//!
+//! ```text
+//!   a program                                  a server
+//!   an endpoint, a protocol                    StackHost
+//!   Near<T>                                     │      │
+//!   UnixStreams ── words, as octets ── UnixStreams    a stack that provides T
+//! ```
+//!
+//! Both sides of a joint speak of an association by one name, credit adds up, and words cross. So
+//! the words are carried as they are, and an application stands on [`Near`] as on the stack itself.
+//! Any stream carries them.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `near.rs` | the application's side |
+//! | `host.rs`, `application.rs` | the server's side, and what it knows of an application and of a name |
+//! | `word.rs`, `fields.rs` | a word as fields, and fields as octets |
+//! | `channel.rs` | words through a stream |
+
+mod application;
+mod channel;
+mod fields;
+mod host;
+mod near;
+#[cfg(test)]
+mod tests;
+mod word;
+
+pub use host::{Quota, StackHost};
+pub use near::Near;
+pub use word::Crossing;
+
+/// Octets that each side takes before the other has to wait: they are taken at once.
+const ROOM: usize = 256 << 10;
