@@ -2,7 +2,8 @@
 //! a station, on a simulated channel that is twenty times as fast as one.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::io::Read;
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 
 use stackwright::channel::{ChannelDescription, RadioChannel};
@@ -77,11 +78,20 @@ fn a_station_behind_another_is_reached() {
         let said = run(&mut ping).succeeded().text();
         assert!(said.contains("4 of 4"), "{said}");
     }
+    let mut heard = TcpStream::connect(tnc(&channel, 3)).expect("it listens");
     let copy = files.join("copy");
     let mut get = Command::new(stackwright());
     get.args(["get", "-q", &format!("ftp+xstp+ax25://N0CCC@{at}/f?{settings}")]);
     run(get.arg(&copy).args(["--call", "N0AAA"])).succeeded();
     assert!(fs::read(copy).expect("it is there") == content, "the same octets");
+    heard.set_nonblocking(true).expect("a socket");
+    let mut frames = Vec::new();
+    // It ends with what is there.
+    let _ = heard.read_to_end(&mut frames);
+    // XSTP behind a route by one relay: the sixth rule, in a UI frame of compressed headers.
+    let of_route = |three: &&[u8]| three[..2] == [0x03, 0xc5] && three[2] >> 4 == 6;
+    let short = frames.windows(3).filter(of_route).count();
+    assert!(short > 40, "{short} frames with a short route");
 }
 
 /// Two kernels, a station with a device at each, and what a fourth TNC hears.
