@@ -8,8 +8,8 @@ use stackwright_wire::BufferTree;
 
 pub(crate) type Artp = Over<artp::Layer<BufferTree>, Udp<BufferTree>>;
 
-/// Whether send buffers are in the memory of the transport.
-pub(crate) const GAPPED: bool = true;
+/// Whether a word takes a moment to reach the transport, which lends nothing of its memory.
+pub(crate) const IN_SERVER: bool = false;
 
 pub(crate) fn stack(system: &System, config: artp::Config) -> Artp {
     placed(system, move |system| Over::new(artp::layer(config, system.seed()), system.udp()))

@@ -31,8 +31,8 @@ impl Outlet<Host> for Nobody {
     fn request(&mut self, _: RequestOf<Host>) {}
 }
 
-/// Whether send buffers are in the memory of the transport.
-pub(crate) const GAPPED: bool = false;
+/// Whether a word takes a moment to reach the transport, which lends nothing of its memory.
+pub(crate) const IN_SERVER: bool = true;
 
 pub(crate) fn stack(system: &System, config: artp::Config) -> Artp {
     placed(system, move |system| {
