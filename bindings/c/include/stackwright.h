@@ -1,8 +1,8 @@
 /* Stackwright's transports for programs in C: messages over ARTP, XTP and others, in user space.
  *
  * An endpoint is a stack of protocols, named by a URL, and an association is a conversation with
- * one peer. The library has no global state, starts no threads, calls nothing of the program, and
- * writes nothing (but for a panic, a fault of its own, which it tells on stderr).
+ * one peer. The library has no global state, calls nothing of the program, starts no threads unless
+ * it is asked to, and writes nothing (but for a panic, a fault of its own, which it tells on stderr).
  *
  *   sw_endpoint *endpoint;                          sw_endpoint *endpoint;
  *   sw_association *peer;                           sw_association *peer;
@@ -15,10 +15,13 @@
  *
  * The stack runs within these calls: a program that makes none for long does not answer its peers,
  * which may give it up. One that has nothing else to do waits in sw_wait; one with an event loop
- * waits for sw_poll_fd.
+ * waits for sw_poll_fd; one that does something else opens with SW_BACKGROUND.
  *
  * Threads: an endpoint and its associations belong to the thread that opened it. Calls of another
  * thread, or of a signal handler while a call runs, return SW_ERROR_THREAD and change nothing.
+ * With SW_BACKGROUND a thread of the library's runs the stack, with the signal mask that sw_open
+ * found, and all threads may call: one after the other, but while they wait. What is freed
+ * (sw_close, sw_abort, sw_free) no other thread uses any more.
  * After fork(2) a child neither uses nor frees what its parent opened: it calls execve or _exit.
  *
  * Results: 0 or a count; an error is one of SW_ERROR_..., all negative, and no errno.
@@ -72,7 +75,8 @@ typedef struct sw_association sw_association;
 
 typedef struct sw_options {
     size_t size;
-    uint32_t flags;    /* SW_SHARED_PORT: other endpoints of this user may listen there, too */
+    uint32_t flags;    /* SW_SHARED_PORT: other endpoints of this user may listen there, too;
+                          SW_BACKGROUND: a thread runs the stack, and all threads may call */
     uint32_t arrivals; /* associations that wait to be accepted, at most; 0: 256; up to 65536 */
     uint64_t credit;   /* octets that a peer may send before they are received, and so the longest
                           message that it can send; 0: 1 MiB; up to 2^40 */
@@ -81,6 +85,7 @@ typedef struct sw_options {
 } sw_options;
 
 #define SW_SHARED_PORT 1u
+#define SW_BACKGROUND 2u
 /* clang-format off */
 #define SW_OPTIONS_INIT { sizeof(sw_options), 0, 0, 0, 0, 0 }
 
@@ -144,7 +149,8 @@ int sw_accept(sw_endpoint *endpoint, int timeout_ms, sw_association **associatio
 int sw_wait(sw_endpoint *endpoint, int timeout_ms);
 
 /* The descriptor for poll(2), epoll(7), libuv or GLib: it can be read while the stack has something
- * to do, timers included, and then sw_turn does it. Only wait for it; the endpoint closes it. */
+ * to do, timers included, and then sw_turn does it. Only wait for it; the endpoint closes it.
+ * SW_ERROR_INVALID with SW_BACKGROUND. */
 int sw_poll_fd(sw_endpoint *endpoint);
 
 /* Runs the stack without waiting. Returns 1 if something happened, as sw_wait does. */

@@ -3,8 +3,10 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::fs::File;
 use std::io::{BufWriter, IoSliceMut};
+use std::num::NonZeroU32;
 use std::os::fd::BorrowedFd;
 use std::ptr;
+use std::time::{Duration, Instant};
 
 use rustix::io::fcntl_dupfd_cloexec;
 use stackwright_contract::ask::PathStatistics;
@@ -14,7 +16,7 @@ use stackwright_wire::BufferTree;
 
 use crate::endpoint::{SocketAddress, Socklen, time, write_address};
 use crate::failure::{Failure, Outcome, count, status};
-use crate::gate::{Association, Endpoint, end_association, on_association};
+use crate::gate::{Association, Endpoint, end_association, on_association, wait_on_association};
 use crate::layout::{PathValues, Properties};
 use crate::pointers::{self, Area};
 use crate::stacks::Stack;
@@ -33,8 +35,8 @@ pub struct AssociationState {
     pub(crate) inner: blocking::Association<Stack>,
     /// Whether it carries octets in order in place of messages.
     pub(crate) is_stream: bool,
-    /// What is written in place and was not committed.
-    pub(crate) reserved: Option<SendBuffer<BufferTree>>,
+    /// What is written in place and was not committed, and how many octets that may be.
+    pub(crate) reserved: Option<(SendBuffer<BufferTree>, usize)>,
     /// The program's.
     pub(crate) user: *mut c_void,
 }
@@ -64,9 +66,9 @@ impl AssociationState {
         &mut self,
         areas: &mut [IoSliceMut<'_>],
         properties: Option<&mut Properties>,
-        timeout_ms: c_int,
+        timeout: Option<Duration>,
     ) -> Outcome {
-        self.inner.set_timeout(time(timeout_ms));
+        self.inner.set_timeout(timeout);
         let placed = match self.inner.receive_into(areas) {
             Err(end) if self.is_stream && end.is_finished() => return Ok(0),
             placed => placed?,
@@ -78,6 +80,43 @@ impl AssociationState {
     }
 }
 
+/// Sends what may have to wait, no longer than it is of use, and returns what the call does.
+///
+/// # Safety
+/// As the header says.
+unsafe fn send(
+    association: *mut Association,
+    properties: *const Properties,
+    timeout_ms: c_int,
+    send: &mut dyn FnMut(&mut AssociationState, MessageProperties) -> Outcome,
+) -> isize {
+    // SAFETY: the caller's promise.
+    let said = match unsafe { pointers::read(properties) } {
+        Ok(said) => said,
+        Err(why) => return count(Err(why)),
+    };
+    let lifetime = said.and_then(|said| NonZeroU32::new(said.lifetime_us));
+    let due = lifetime.map(|us| (Instant::now(), Duration::from_micros(us.get().into())));
+    let timeout = match due {
+        Some((_, lifetime)) => Some(time(timeout_ms).map_or(lifetime, |time| time.min(lifetime))),
+        None => time(timeout_ms),
+    };
+    // SAFETY: the same.
+    count(unsafe {
+        wait_on_association(association, timeout, &mut |state, timeout| {
+            let mut properties = state.said(said)?;
+            if let Some((begin, lifetime)) = due {
+                // The wait is a part of its life.
+                let left = lifetime.saturating_sub(begin.elapsed()).as_micros();
+                let left = u32::try_from(left).ok().and_then(NonZeroU32::new);
+                properties.lifetime = Some(left.ok_or(Failure::Late)?);
+            }
+            state.inner.set_timeout(timeout);
+            send(state, properties)
+        })
+    })
+}
+
 exports! {
     /// Sends a message.
     fn sw_send(
@@ -87,16 +126,14 @@ exports! {
         properties: *const Properties,
         timeout_ms: c_int,
     ) -> isize {
-        count(on_association(association, |state| {
+        send(association, properties, timeout_ms, &mut |state, properties| {
             let octets = pointers::octets(octets, length)?;
-            let properties = state.said(pointers::read(properties)?)?;
-            state.inner.set_timeout(time(timeout_ms));
             if state.is_stream {
                 return Ok(state.inner.send_some(octets)?);
             }
             state.inner.send_with(octets, properties)?;
             Ok(octets.len())
-        }))
+        })
     }
 
     /// Reserves memory for messages that are written in place.
@@ -106,8 +143,8 @@ exports! {
                 return Err(Failure::Invalid);
             }
             let buffer = state.inner.reserve(length, count);
-            let messages = buffer.messages();
-            state.reserved = Some(buffer);
+            let (messages, all) = (buffer.messages(), buffer.remaining());
+            state.reserved = Some((buffer, all));
             Ok(messages)
         }))
     }
@@ -119,22 +156,24 @@ exports! {
         offset: usize,
         room: *mut usize,
     ) -> *mut c_void {
-        let found = on_association(association, |state| {
+        let mut found = ptr::null_mut();
+        let _ = on_association(association, |state| {
             let room = pointers::place(room)?;
             *room = 0;
-            let buffer = state.reserved.as_mut().ok_or(Failure::Invalid)?;
+            let (buffer, _) = state.reserved.as_mut().ok_or(Failure::Invalid)?;
             let pieces = buffer.each_mut().nth(message).ok_or(Failure::Invalid)?;
             let mut before = offset;
             for piece in pieces {
                 if before < piece.len() {
                     *room = piece.len() - before;
-                    return Ok(piece[before..].as_mut_ptr().cast());
+                    found = piece[before..].as_mut_ptr().cast();
+                    return Ok(0);
                 }
                 before -= piece.len();
             }
             Err(Failure::Invalid)
         });
-        found.unwrap_or(ptr::null_mut())
+        found
     }
 
     /// Sends what was written in place.
@@ -144,20 +183,17 @@ exports! {
         properties: *const Properties,
         timeout_ms: c_int,
     ) -> isize {
-        count(on_association(association, |state| {
-            let properties = state.said(pointers::read(properties)?)?;
-            let reserved = state.reserved.as_mut().ok_or(Failure::Invalid)?;
-            let all = reserved.each_mut().flatten().map(|piece| piece.len()).sum();
-            let reserved = state.reserved.take_if(|_| octets <= all);
-            let mut buffer = reserved.ok_or(Failure::Invalid)?;
+        send(association, properties, timeout_ms, &mut |state, properties| {
+            let reserved = state.reserved.take_if(|(_, all)| octets <= *all);
+            let (mut buffer, all) = reserved.ok_or(Failure::Invalid)?;
+            drop(buffer.each_mut()); // all of it counts as written
             buffer.truncate(octets);
-            state.inner.set_timeout(time(timeout_ms));
             let sent = state.inner.commit(buffer, properties).map_err(|not_sent| {
-                state.reserved = Some(not_sent.message);
+                state.reserved = Some((not_sent.message, all));
                 not_sent.why
             });
             Ok(sent.map(|()| octets)?)
-        }))
+        })
     }
 
     /// Receives a message, or the next part of it.
@@ -168,9 +204,9 @@ exports! {
         properties: *mut Properties,
         timeout_ms: c_int,
     ) -> isize {
-        count(on_association(association, |state| {
+        count(wait_on_association(association, time(timeout_ms), &mut |state, timeout| {
             let area = pointers::area(octets, room)?;
-            state.receive(&mut [area], pointers::structure(properties)?, timeout_ms)
+            state.receive(&mut [area], pointers::structure(properties)?, timeout)
         }))
     }
 
@@ -182,18 +218,25 @@ exports! {
         properties: *mut Properties,
         timeout_ms: c_int,
     ) -> isize {
-        self::count(on_association(association, |state| {
+        self::count(wait_on_association(association, time(timeout_ms), &mut |state, timeout| {
             let mut areas = pointers::areas(areas, count)?;
-            state.receive(&mut areas, pointers::structure(properties)?, timeout_ms)
+            state.receive(&mut areas, pointers::structure(properties)?, timeout)
         }))
     }
 
     /// Ends an association in good order, and frees it.
     fn sw_close(association: *mut Association, timeout_ms: c_int) -> c_int {
-        status(end_association(association, |mut state| {
-            state.inner.set_timeout(time(timeout_ms));
-            Ok(state.inner.close().map(|()| 0)?)
-        }))
+        let closed = wait_on_association(association, time(timeout_ms), &mut |state, timeout| {
+            if state.inner.condition().is_open {
+                state.inner.begin_close();
+            }
+            state.inner.set_timeout(timeout);
+            Ok(state.inner.closed().map(|()| 0)?)
+        });
+        status(match closed {
+            Err(Failure::Invalid | Failure::Thread) => closed,
+            _ => end_association(association, &mut |_| closed),
+        })
     }
 
     /// Sends no more on a stream, and goes on receiving.
@@ -219,7 +262,7 @@ exports! {
 
     /// Ends an association at once, and frees it.
     fn sw_abort(association: *mut Association, code: u32) -> c_int {
-        status(end_association(association, |state| {
+        status(end_association(association, &mut |state| {
             state.inner.abort(code);
             Ok(0)
         }))
@@ -249,7 +292,12 @@ exports! {
 
     /// Returns that pointer.
     fn sw_user(association: *const Association) -> *mut c_void {
-        on_association(association, |state| Ok(state.user)).unwrap_or(ptr::null_mut())
+        let mut user = ptr::null_mut();
+        let _ = on_association(association, |state| {
+            user = state.user;
+            Ok(0)
+        });
+        user
     }
 
     /// Tells the peer's address.

@@ -1,21 +1,22 @@
 //! Endpoints: opening, connecting, accepting, waiting.
 
-use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint};
+use std::mem;
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsRawFd as _, RawFd};
 use std::ptr;
 use std::time::Duration;
 
 use rustix::net::SocketAddrAny;
 use rustix::net::addr::SocketAddrArg as _;
-use stackwright_contract::Handle;
+use stackwright_contract::Mirror;
 use stackwright_endpoint::{Config, blocking};
 
 use crate::association::AssociationState;
 use crate::failure::{Failure, Outcome, status};
 use crate::gate::{
-    Association, Endpoint, Gate, Guarded, contained, end_endpoint, on_endpoint, peek,
+    Association, Endpoint, Gate, Guarded, Thread, contained, end_association, end_endpoint,
+    on_endpoint, peek, run_in_background, wait_on_association, wait_on_endpoint,
 };
 use crate::layout::Options;
 use crate::pointers;
@@ -24,28 +25,44 @@ use crate::stacks::{self, Scheme, Stack};
 /// What an endpoint is, and the associations that were handed out.
 pub struct EndpointState {
     inner: blocking::Endpoint<Stack>,
-    associations: HashMap<Handle, *mut Association>,
+    associations: Mirror<*mut Association>,
     is_stream: bool,
-    /// The program waits for the descriptor itself.
+    /// Somebody waits for the descriptor: the program itself, or the thread.
     polls: bool,
+    /// What runs the stack, where the program has asked for it, and what it was told.
+    pub(crate) thread: Option<Thread>,
+    told: bool,
 }
 
 impl EndpointState {
     /// Has the descriptor tell what the stack has to do, where the program waits for it.
+    #[inline(never)]
     pub(crate) fn arm(&mut self) {
         if self.polls {
             self.inner.arm();
         }
     }
 
+    /// Runs the stack without waiting. Returns whether something happened.
+    pub(crate) fn turn(&mut self) -> Result<bool, Failure> {
+        let told = self.inner.wait(Some(Duration::ZERO))?;
+        self.told |= told;
+        Ok(told)
+    }
+
+    /// Returns the descriptor, which is the endpoint's.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.inner.as_raw_fd()
+    }
+
     /// An association is freed.
     pub(crate) fn forget(&mut self, association: &AssociationState) {
-        self.associations.remove(&association.inner.name());
+        self.associations.remove(association.inner.name());
     }
 
     /// Returns those that were not freed.
-    pub(crate) fn associations(&mut self) -> impl Iterator<Item = *mut Association> + use<> {
-        std::mem::take(&mut self.associations).into_values()
+    pub(crate) fn associations(&self) -> impl Iterator<Item = *mut Association> {
+        self.associations.iter().map(|(_, association)| *association)
     }
 
     /// Hands an association out.
@@ -108,14 +125,18 @@ pub(crate) unsafe fn write_address(
 unsafe fn hand_out(
     endpoint: *mut Endpoint,
     association: *mut *mut Association,
-    make: impl FnOnce(&mut EndpointState) -> Result<blocking::Association<Stack>, Failure>,
+    timeout: Option<Duration>,
+    make: &mut dyn FnMut(
+        &mut EndpointState,
+        Option<Duration>,
+    ) -> Result<blocking::Association<Stack>, Failure>,
 ) -> Outcome {
     // SAFETY: the caller's promises.
     unsafe {
-        on_endpoint(endpoint, |state| {
-            let place = pointers::place(association)?;
-            *place = ptr::null_mut();
-            let inner = make(state)?;
+        let place = pointers::place(association)?;
+        *place = ptr::null_mut();
+        wait_on_endpoint(endpoint, timeout, &mut |state, timeout| {
+            let inner = make(state, timeout)?;
             *place = state.hand_out(endpoint, inner, (*endpoint).gate());
             Ok(0)
         })
@@ -125,18 +146,30 @@ unsafe fn hand_out(
 exports! {
     /// Opens an endpoint.
     fn sw_open(url: *const c_char, options: *const Options, endpoint: *mut *mut Endpoint) -> c_int {
-        status(contained(|| {
+        status(contained(&mut || {
             let place = pointers::place(endpoint)?;
             *place = ptr::null_mut();
-            let config = pointers::read(options)?.map_or(Ok(Config::default()), Options::config)?;
+            let options = pointers::read(options)?;
+            let is_background = options.is_some_and(|options| options.is_background());
+            let config = options.map_or(Ok(Config::default()), Options::config)?;
             let (Scheme { make, is_stream, .. }, local) = stacks::read(pointers::text(url)?)?;
             let inner = match local {
                 Some(local) => blocking::Endpoint::bind(local, config, make),
                 None => blocking::Endpoint::new(config, make),
             }?;
-            let associations = HashMap::new();
-            let state = EndpointState { inner, associations, is_stream, polls: false };
-            *place = Guarded::handle(&Gate::new(), state);
+            let state = EndpointState {
+                inner,
+                associations: Mirror::new(),
+                is_stream,
+                polls: is_background,
+                thread: None,
+                told: false,
+            };
+            let made = Guarded::handle(&Gate::new(is_background)?, state);
+            if is_background && let Err(why) = run_in_background(made) {
+                return end_endpoint(made).and(Err(why));
+            }
+            *place = made;
             Ok(0)
         }))
     }
@@ -165,13 +198,26 @@ exports! {
         timeout_ms: c_int,
         association: *mut *mut Association,
     ) -> c_int {
-        status(hand_out(endpoint, association, |state| {
+        let opened = |association: *mut Association| {
+            let opened = wait_on_association(association, time(timeout_ms), &mut |state, timeout| {
+                state.inner.set_timeout(timeout);
+                Ok(state.inner.opened().map(|()| 0)?)
+            });
+            opened.inspect_err(|_| {
+                let _ = end_association(association, &mut |_| Ok(0));
+            })
+        };
+        status(contained(&mut || {
+            let place = pointers::place(association)?;
+            *place = ptr::null_mut();
+            // It may take long, in which the stack runs.
             let remote = stacks::address(pointers::text(address)?)?;
+            let open = &mut |state: &mut EndpointState, _| Ok(state.inner.open(remote));
+            hand_out(endpoint, place, Some(Duration::ZERO), open)?;
             if timeout_ms == 0 {
-                return Ok(state.inner.open(remote));
+                return Ok(0);
             }
-            state.inner.set_timeout(time(timeout_ms));
-            Ok(state.inner.connect(remote)?)
+            opened(*place).inspect_err(|_| *place = ptr::null_mut())
         }))
     }
 
@@ -181,24 +227,35 @@ exports! {
         timeout_ms: c_int,
         association: *mut *mut Association,
     ) -> c_int {
-        status(hand_out(endpoint, association, |state| {
+        status(hand_out(endpoint, association, time(timeout_ms), &mut |state, timeout| {
             state.inner.local().ok_or(Failure::Invalid)?;
-            state.inner.set_timeout(time(timeout_ms));
+            state.inner.set_timeout(timeout);
             Ok(state.inner.accept()?)
         }))
     }
 
     /// Runs the stack until something happened.
     fn sw_wait(endpoint: *mut Endpoint, timeout_ms: c_int) -> c_int {
-        status(on_endpoint(endpoint, |state| Ok(state.inner.wait(time(timeout_ms))?.into())))
+        let told = wait_on_endpoint(endpoint, time(timeout_ms), &mut |state, timeout| {
+            // What the thread has not seen, others may wait for.
+            let told = match state.thread {
+                Some(_) => mem::take(&mut state.told),
+                None => state.inner.wait(timeout)?,
+            };
+            told.then_some(1).ok_or(Failure::Again)
+        });
+        status(told.or_else(|why| if why == Failure::Again { Ok(0) } else { Err(why) }))
     }
 
     /// Returns the descriptor to wait for.
     fn sw_poll_fd(endpoint: *mut Endpoint) -> c_int {
         status(on_endpoint(endpoint, |state| {
+            if state.thread.is_some() {
+                return Err(Failure::Invalid);
+            }
             state.polls = true;
             // A descriptor is not negative.
-            Ok(state.inner.as_raw_fd() as usize)
+            Ok(state.descriptor() as usize)
         }))
     }
 
@@ -209,18 +266,20 @@ exports! {
 
     /// Returns the next association on which something happened.
     fn sw_changed(endpoint: *mut Endpoint, what: *mut c_uint) -> *mut Association {
-        let changed = on_endpoint(endpoint, |state| {
+        let mut found = ptr::null_mut();
+        let _ = on_endpoint(endpoint, |state| {
             let place = pointers::place(what)?;
             *place = 0;
             while let Some(name) = state.inner.take_changed() {
                 // Others have arrived, and were not accepted.
-                if let Some(handle) = state.associations.get(&name) {
+                if let Some(handle) = state.associations.get(name) {
                     *place = peek(*handle, AssociationState::changes);
-                    return Ok(*handle);
+                    found = *handle;
+                    break;
                 }
             }
-            Ok(ptr::null_mut())
+            Ok(0)
         });
-        changed.unwrap_or(ptr::null_mut())
+        found
     }
 }

@@ -78,7 +78,7 @@ impl From<Ended> for Failure {
 }
 
 /// What a call returns: a length, or a failure.
-pub(crate) type Outcome = Result<usize, Failure>;
+pub type Outcome = Result<usize, Failure>;
 
 /// Returns what a call returns that counts octets.
 pub(crate) fn count(outcome: Outcome) -> isize {

@@ -12,6 +12,8 @@ use crate::pointers::Structure;
 
 /// Other endpoints may listen at the same address.
 const SHARED_PORT: u32 = 1;
+/// A thread of the library's own runs the stack.
+const BACKGROUND: u32 = 2;
 
 /// The most arrivals that wait, each with a name from the start; the most credit, in octets; and
 /// the longest that a call polls, in microseconds.
@@ -36,13 +38,17 @@ pub struct Options {
 unsafe impl Structure for Options {}
 
 impl Options {
+    pub(crate) fn is_background(&self) -> bool {
+        self.flags & BACKGROUND != 0
+    }
+
     /// Returns what an endpoint is configured with; 0 is the default.
     pub(crate) fn config(self) -> Result<Config, Failure> {
         let mut config = Config::default();
         let in_range = self.arrivals <= ARRIVALS_MOST
             && self.credit <= CREDIT_MOST
             && self.spin_us <= SPIN_MOST;
-        if !in_range || self.flags & !SHARED_PORT != 0 || self.reserved != 0 {
+        if !in_range || self.flags & !(SHARED_PORT | BACKGROUND) != 0 || self.reserved != 0 {
             return Err(Failure::Invalid);
         }
         config.shared_port = self.flags & SHARED_PORT != 0;

@@ -48,7 +48,7 @@ mod unframed;
 
 pub use association::*;
 pub use endpoint::*;
-pub use failure::{Failure, sw_errno, sw_error_text};
+pub use failure::{Failure, Outcome, sw_errno, sw_error_text};
 pub use layout::{Options, PathValues, Properties};
 
 use std::ffi::{CStr, c_char};

@@ -4,8 +4,8 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 
 use stackwright_artp as artp;
 use stackwright_compose::{Opaque, Over};
-use stackwright_contract::Guarantees;
 use stackwright_contract::services::{Datagrams, Streams};
+use stackwright_contract::{Guarantees, Protocol};
 use stackwright_drivers::Readiness;
 use stackwright_endpoint::System;
 use stackwright_framed::Framed;
@@ -43,21 +43,21 @@ const SCHEMES: [Scheme; 6] = [
         };
         let pool = System::pool();
         let artp = artp::layer_sharing::<BufferTree>(config, system.seed(), pool.clone());
-        Opaque::new(Over::new(artp, system.udp_with(pool)))
+        hidden(Over::new(artp, system.udp_with(pool)))
     }),
     messages("tailored", |system| {
         let bounds = Bounds { window: 4096, ..Bounds::DEFAULT };
         let values = PolicyValues { bounds, ..PolicyValues::RELIABLE };
         let (parts, config) =
             (Named::<AnyOrder<_>>::new(values), tailored::Config::new(system.secret()));
-        Opaque::new(Over::new(tailored::layer(parts, config, system.seed()), system.udp()))
+        hidden(Over::new(tailored::layer(parts, config, system.seed()), system.udp()))
     }),
     messages("tcp", |system| Opaque::new(Over::new(Framed::default(), tcp(system)))),
-    messages("udp", |system| Opaque::new(system.udp())),
+    messages("udp", |system| hidden(system.udp())),
     messages("xtp", |system| {
         let config = xtp::Config::new(system.secret());
         let xtp = xtp::layer::<BufferTree, Connection>(config, system.seed());
-        Opaque::new(Over::new(xtp, system.udp()))
+        hidden(Over::new(xtp, system.udp()))
     }),
     Scheme {
         name: "stream+tcp",
@@ -66,12 +66,20 @@ const SCHEMES: [Scheme; 6] = [
     },
 ];
 
+/// Hides what a stack is made of, but for what `SW_BACKGROUND` stands on: any thread may run it.
+fn hidden<P, const GIVES: u16>(stack: P) -> Opaque<P::Provides, Readiness, GIVES>
+where
+    P: Protocol<Uses = Readiness> + Send + 'static,
+{
+    Opaque::new(stack)
+}
+
 /// What each octet of TCP is promised.
 const TCP: u16 = Guarantees::RELIABLE.and(Guarantees::ORDERED).bits();
 
 /// The kernel's TCP, compiled once for both that stand on it.
 fn tcp(system: &System) -> Opaque<Streams<BufferTree>, Readiness, TCP> {
-    Opaque::new(system.tcp())
+    hidden(system.tcp())
 }
 
 /// Reads `scheme://host:port`; without host and port, it listens nowhere.

@@ -98,7 +98,7 @@ static void sizes_and_values(void)
     for (n = 0; n < 4; n++) {
         memset(&u, 0, sizeof u);
         u.options.size = sizeof(sw_options);
-        u.options.flags = n == 0 ? 2 : 0;
+        u.options.flags = n == 0 ? 4 : 0;
         u.options.arrivals = n == 1 ? UINT32_MAX : 0;
         u.options.credit = n == 2 ? UINT64_MAX : 0;
         u.options.spin_us = n == 3 ? UINT32_MAX : 0;
@@ -284,6 +284,74 @@ static void another_thread(void)
     CHECK(pthread_join(thread, NULL) == 0 && sw_user(a) == handles);
     exchange(server, client, a, b);
     CHECK(sw_free(server) == 0 && sw_free(client) == 0);
+}
+
+/* What the threads of both ends share. */
+static sw_endpoint *shared[2];
+static char shared_address[32];
+enum { THREADS = 8, EXCHANGES = 200 };
+
+static void *asks(void *number)
+{
+    char said[100], heard[100];
+    sw_association *a;
+    int n;
+    CHECK(sw_connect(shared[1], shared_address, 20000, &a) == 0);
+    for (n = 0; n < EXCHANGES; n++) {
+        int length = snprintf(said, sizeof said, "%d of %s", n, (const char *)number);
+        sw_properties properties = SW_PROPERTIES_INIT;
+        properties.lifetime_us = n % 2 ? 60000000 : 0;
+        CHECK(sw_send(a, said, (size_t)length, &properties, -1) == length);
+        CHECK(sw_receive(a, heard, sizeof heard, NULL, -1) == length);
+        CHECK(memcmp(said, heard, (size_t)length) == 0);
+    }
+    CHECK(sw_close(a, 20000) == 0);
+    return NULL;
+}
+
+static void *answers(void *none)
+{
+    char room[100];
+    sw_association *a;
+    ssize_t n;
+    CHECK(sw_accept(shared[0], -1, &a) == 0 && sw_set_user(a, none) == 0);
+    while ((n = sw_receive(a, room, sizeof room, NULL, -1)) >= 0)
+        CHECK(sw_send(a, room, (size_t)n, NULL, -1) == n);
+    CHECK(n == SW_ERROR_FINISHED && sw_end(a, NULL) != SW_ERROR_THREAD);
+    CHECK(sw_close(a, 20000) == 0);
+    return NULL;
+}
+
+static void background(void)
+{
+    static char names[THREADS][2];
+    sw_options options = SW_OPTIONS_INIT;
+    pthread_t threads[2 * THREADS];
+    sw_association *a;
+    unsigned what;
+    int n;
+    options.flags = SW_BACKGROUND;
+    with = &options;
+    listen_at("artp", &shared[0], shared_address);
+    open_client("artp", &shared[1]);
+    CHECK(sw_poll_fd(shared[0]) == SW_ERROR_INVALID && sw_wait(shared[0], 1) >= 0);
+    /* Nobody calls the other endpoint meanwhile. */
+    CHECK(sw_connect(shared[1], shared_address, 20000, &a) == 0);
+    CHECK(sw_send(a, "hello", 5, NULL, -1) == 5);
+    CHECK(sw_receive(a, NULL, 0, NULL, 1) == SW_ERROR_AGAIN && sw_abort(a, 7) == 0);
+    CHECK(sw_wait(shared[0], -1) == 1 && sw_accept(shared[0], -1, &a) == 0);
+    while (sw_end(a, NULL) == 0)
+        CHECK(sw_wait(shared[0], -1) == 1);
+    CHECK(sw_changed(shared[0], &what) == a && what & SW_CHANGED_ENDED);
+    CHECK(sw_close(a, 0) == SW_ERROR_RESET);
+    for (n = 0; n < 2 * THREADS; n++) {
+        names[n / 2][0] = (char)('a' + n / 2);
+        CHECK(pthread_create(&threads[n], NULL, n % 2 ? asks : answers, names[n / 2]) == 0);
+    }
+    for (n = 0; n < 2 * THREADS; n++)
+        CHECK(pthread_join(threads[n], NULL) == 0);
+    CHECK(sw_connect(shared[1], "127.0.0.1:9", 0, &a) == 0);
+    CHECK(sw_free(shared[0]) == 0 && sw_free(shared[1]) == 0);
 }
 
 static void after_the_end(void)
@@ -481,6 +549,7 @@ int main(int count, char **words)
         { "streams", streams },
         { "another_thread", another_thread },
         { "after_the_end", after_the_end },
+        { "background", background },
         { "begins_to_close", begins_to_close },
         { "a_log", a_log },
         { "from_a_signal_handler", from_a_signal_handler },

@@ -8,11 +8,14 @@
 #define CHECK(holds) \
     ((holds) ? (void)0 : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #holds), exit(1)))
 
+/* What endpoints are opened with. */
+static const sw_options *with;
+
 static void open_client(const char *scheme, sw_endpoint **client)
 {
     char url[64];
     snprintf(url, sizeof url, "%s://", scheme);
-    CHECK(sw_open(url, NULL, client) == 0);
+    CHECK(sw_open(url, with, client) == 0);
 }
 
 static void listen_at(const char *scheme, sw_endpoint **server, char *address)
@@ -21,7 +24,7 @@ static void listen_at(const char *scheme, sw_endpoint **server, char *address)
     struct sockaddr_in here;
     socklen_t length = sizeof here;
     snprintf(url, sizeof url, "%s://127.0.0.1:0", scheme);
-    CHECK(sw_open(url, NULL, server) == 0);
+    CHECK(sw_open(url, with, server) == 0);
     CHECK(sw_address(*server, (struct sockaddr *)&here, &length) == 0 && length == sizeof here);
     snprintf(address, 32, "127.0.0.1:%d", ntohs(here.sin_port));
 }

@@ -144,6 +144,7 @@ static void step(void)
 int main(int count, char **words)
 {
     static const char *const schemes[] = { "artp", "xtp", "tailored", "tcp", "udp", "stream+tcp" };
+    static sw_options options = SW_OPTIONS_INIT;
     long sequences = count == 3 ? atol(words[1]) : 0, sequence;
     for (sequence = 0; sequence < sequences; sequence++) {
         int n, end;
@@ -152,10 +153,12 @@ int main(int count, char **words)
             draw(2);
         memset(known, 0, sizeof known);
         is_stream = sequence % 6 == 5;
+        options.flags = draw(4) ? 0 : SW_BACKGROUND;
+        with = &options;
         for (end = 0; end < 2; end++) {
             listen_at(schemes[sequence % 6], &ends[end], addresses[end]);
             if (draw(2))
-                CHECK(sw_poll_fd(ends[end]) >= 0);
+                CHECK((sw_poll_fd(ends[end]) >= 0) == (options.flags == 0));
         }
         for (n = 0; n < STEPS; n++)
             step();

@@ -218,6 +218,13 @@ impl<S: StackAny> Shared<S> {
         Ok(())
     }
 
+    /// One batch, which waits until then at most. Returns whether that time is over.
+    pub(crate) fn turn_until(&mut self, until: Option<Instant>) -> Result<bool, Error> {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        self.turn(left)?;
+        Ok(left == Some(Duration::ZERO))
+    }
+
     /// Writes what is known of the paths of associations that are logged.
     #[cold]
     fn log_paths(&mut self) {

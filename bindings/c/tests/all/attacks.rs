@@ -38,6 +38,7 @@ attacks! {
     streams
     another_thread
     after_the_end
+    background
     begins_to_close
     a_log
     from_a_signal_handler
@@ -66,9 +67,14 @@ fn valgrind_finds_nothing() {
             .args(arguments));
     };
     let program = compiled("tests/attacks.c", "attacks", &[]);
-    for attack in
-        ["sizes_and_values", "another_thread", "after_the_end", "nothing_but_poll", "in_place"]
-    {
+    for attack in [
+        "sizes_and_values",
+        "another_thread",
+        "after_the_end",
+        "nothing_but_poll",
+        "in_place",
+        "background",
+    ] {
         valgrind(&program, &[attack]);
     }
     valgrind(&compiled("tests/random.c", "random", &[]), &["20", "7"]);
@@ -96,9 +102,9 @@ fn a_panic_breaks_its_endpoint_alone() {
     // SAFETY: handles that are alive, and places.
     unsafe {
         assert_eq!(sw_connect(one, c"127.0.0.1:9".as_ptr(), 0, &raw mut guest), 0);
-        let broken: Result<(), _> = on_association(guest, |_| panic!("injected"));
+        let broken = on_association(guest, |_| panic!("injected"));
         assert_eq!(broken, Err(Failure::Broken));
-        assert_eq!(on_endpoint(one, |_| Ok(())), Err(Failure::Broken));
+        assert_eq!(on_endpoint(one, |_| Ok(0)), Err(Failure::Broken));
         assert_eq!(sw_accept(one, -1, &raw mut none), Failure::Broken as i32);
         assert_eq!(sw_turn(other), 0, "it is as it was");
         assert_eq!(sw_close(guest, -1), Failure::Broken as i32, "and freed");

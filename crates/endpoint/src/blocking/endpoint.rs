@@ -246,9 +246,7 @@ impl<S: Stack> Endpoint<S> {
             if std::mem::take(&mut shared.mailbox.told) {
                 return Ok(true);
             }
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            shared.turn(left)?;
-            if left == Some(Duration::ZERO) {
+            if shared.turn_until(until)? {
                 return Ok(std::mem::take(&mut shared.mailbox.told));
             }
         }
@@ -382,9 +380,7 @@ pub(crate) fn wait<S: StackAny, T>(
         if let Some(found) = look(shared) {
             return Ok(found);
         }
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        shared.turn(left)?;
-        if left == Some(Duration::ZERO) {
+        if shared.turn_until(until)? {
             return look(shared).ok_or(Error::NotYet);
         }
     }
