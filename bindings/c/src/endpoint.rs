@@ -118,6 +118,12 @@ pub(crate) unsafe fn write_address(
     Ok(0)
 }
 
+/// Makes an association; it is given how long it may wait.
+type Make<'a> = &'a mut dyn FnMut(
+    &mut EndpointState,
+    Option<Duration>,
+) -> Result<blocking::Association<Stack>, Failure>;
+
 /// Hands out the association that a call makes; null, where it makes none.
 ///
 /// # Safety
@@ -126,10 +132,7 @@ unsafe fn hand_out(
     endpoint: *mut Endpoint,
     association: *mut *mut Association,
     timeout: Option<Duration>,
-    make: &mut dyn FnMut(
-        &mut EndpointState,
-        Option<Duration>,
-    ) -> Result<blocking::Association<Stack>, Failure>,
+    make: Make<'_>,
 ) -> Outcome {
     // SAFETY: the caller's promises.
     unsafe {
@@ -199,11 +202,11 @@ exports! {
         association: *mut *mut Association,
     ) -> c_int {
         let opened = |association: *mut Association| {
-            let opened = wait_on_association(association, time(timeout_ms), &mut |state, timeout| {
+            let wait = &mut |state: &mut AssociationState, timeout| {
                 state.inner.set_timeout(timeout);
                 Ok(state.inner.opened().map(|()| 0)?)
-            });
-            opened.inspect_err(|_| {
+            };
+            wait_on_association(association, time(timeout_ms), wait).inspect_err(|_| {
                 let _ = end_association(association, &mut |_| Ok(0));
             })
         };

@@ -48,6 +48,7 @@ const FAILURES: [(Failure, Errno, &CStr); 15] = [
 ];
 
 impl From<Error> for Failure {
+    #[cold]
     fn from(error: Error) -> Self {
         match error {
             Error::NotYet => Failure::Again,
@@ -62,6 +63,7 @@ impl From<Error> for Failure {
 }
 
 impl From<Ended> for Failure {
+    #[cold]
     fn from(why: Ended) -> Self {
         match why {
             Ended::Finished => Failure::Finished,

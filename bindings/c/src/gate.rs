@@ -2,8 +2,8 @@
 //!
 //! A handle is a pointer to a [`Guarded`] state. Only the thread that made the endpoint passes its
 //! gate, once at a time: neither another thread nor a signal handler that interrupted a call does.
-//! With `SW_BACKGROUND` all threads pass, one after the other, and one of the library's own runs the
-//! stack: a call that has to wait does so outside the gate, until something happened.
+//! With `SW_BACKGROUND` all threads pass, one after the other, and one of the library's own runs
+//! the stack: a call that has to wait does so outside the gate, until something happened.
 //! A panic stays inside: the endpoint is broken then, and can only be freed.
 
 use std::cell::{Cell, UnsafeCell};
