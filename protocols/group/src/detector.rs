@@ -1,8 +1,9 @@
-//! Who was silent for too long: a member that lives reports, so nothing is sent for it.
+//! Who was silent for too long: a member that lives, and whose application takes what comes,
+//! reports, so nothing is sent for it.
 
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Batch, GroupNotice, GroupOrder, GroupProperties, Rank};
+use stackwright_contract::services::{GroupNotice, GroupOrder, Rank};
 use stackwright_contract::{Duration, Facts, Guarantees, Instant};
 use stackwright_wire::Message;
 
@@ -48,16 +49,6 @@ impl<M: Message> GroupHooks<M> for Detector {
             .and(Guarantees::CHECKED),
         ..Facts::named("detector")
     };
-
-    fn delivered(
-        &mut self,
-        at: &mut impl GroupPlace<M>,
-        batch: Batch<M>,
-        properties: GroupProperties,
-    ) {
-        self.heard(at, properties.member);
-        at.deliver(batch, properties);
-    }
 
     fn order(&mut self, at: &mut impl GroupPlace<M>, order: GroupOrder<M>) {
         if let GroupOrder::Install(view) = &order {

@@ -18,14 +18,8 @@ pub trait GroupHooks<M: Message> {
     /// What the rule book has to know of it.
     const FACTS: Facts;
 
-    /// The group at `_remote` is to be joined; `_local` is the own address, where it is said.
-    fn open(
-        &mut self,
-        _at: &mut impl GroupPlace<M>,
-        _remote: Participant,
-        _local: Option<Participant>,
-    ) {
-    }
+    /// The group at `_remote` is to be joined; the layer above has room for `_credit`.
+    fn open(&mut self, _at: &mut impl GroupPlace<M>, _remote: Participant, _credit: Credit) {}
 
     /// The layer below is there; `local` is the own address.
     fn opened(&mut self, at: &mut impl GroupPlace<M>, local: Participant, credit: Credit) {
@@ -60,6 +54,11 @@ pub trait GroupHooks<M: Message> {
     /// Handles credit that the layer below gives.
     fn credit(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
         at.give(credit);
+    }
+
+    /// Handles credit that the layer above gives: it has room for that much more.
+    fn room(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+        at.take(credit);
     }
 
     /// The group is left in good order. By default that is so as soon as the layer below has.
@@ -101,6 +100,8 @@ pub trait GroupPlace<M: Message> {
     fn notice(&mut self, notice: GroupNotice<M>);
     /// Gives credit to the layer above.
     fn give(&mut self, credit: Credit);
+    /// Gives credit to the layer below.
+    fn take(&mut self, credit: Credit);
     /// Tells the layer above that the group is open.
     fn opened(&mut self, local: Participant, credit: Credit);
     /// Lets the layer below close.
@@ -158,6 +159,12 @@ impl<M: Message, H: GroupHooks<M>, O: Outlet<MicroLayer<M, H>>> GroupPlace<M>
     fn give(&mut self, credit: Credit) {
         let association = self.open.name;
         self.out.indicate(GroupsIndication::Credit { association, credit });
+    }
+
+    fn take(&mut self, credit: Credit) {
+        if credit != Credit::NONE {
+            self.out.request(GroupsRequest::Credit { association: self.open.name, credit });
+        }
     }
 
     fn opened(&mut self, local: Participant, credit: Credit) {
@@ -220,9 +227,12 @@ impl<M: Message, H: GroupHooks<M>> Protocol for MicroLayer<M, H> {
                     return out.indicate(GroupsIndication::Ended { name, why });
                 }
                 self.group = Some(Open { name, remote, path: PathLimits::UNBOUNDED });
-                self.at(cx, None, out, |hooks, at| hooks.open(at, remote, local));
+                self.at(cx, None, out, |hooks, at| hooks.open(at, remote, credit));
                 let word = GroupsRequest::Open { association: name, local, remote, credit };
                 out.request(word);
+            }
+            GroupsRequest::Credit { association, credit } => {
+                self.at(cx, Some(association), out, |hooks, at| hooks.room(at, credit));
             }
             GroupsRequest::Close { name } => {
                 self.at(cx, Some(name), out, |hooks, at| hooks.close(at));

@@ -5,6 +5,7 @@
 //! | `layer.rs` | a layer: what it adds, with defaults that pass everything on |
 //! | `mesh.rs` | the carrier: groups over datagrams, an association with each member |
 //! | `nak.rs`, `log.rs` | numbers, the log of unstable casts, what is missing is asked for |
+//! | `room.rs` | what a slow application has room for |
 //! | `detector.rs` | who was silent for too long |
 //! | `membership/` | views, agreed by ballots: virtual synchrony, one primary view at a time |
 //! | `wire.rs` | octets of what the layers say to each other |
@@ -24,6 +25,7 @@ mod log;
 mod membership;
 mod mesh;
 mod nak;
+mod room;
 #[cfg(test)]
 mod trials;
 mod wire;

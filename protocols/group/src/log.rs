@@ -59,11 +59,18 @@ impl<M: Message> Log<M> {
         is_new
     }
 
-    /// Returns the next cast of a sender in order, if it is here.
-    pub(crate) fn next(&mut self, origin: usize) -> Option<&Cast<M>> {
+    /// Returns the next cast of a sender in order, if it is here and `takes` it.
+    pub(crate) fn next(
+        &mut self,
+        origin: usize,
+        takes: impl FnOnce(&Cast<M>) -> bool,
+    ) -> Option<&Cast<M>> {
         let number = self.have[origin] + 1;
         let sender = &self.senders[origin];
         let cast = sender.casts.get((number - sender.first) as usize)?.as_ref()?;
+        if !takes(cast) {
+            return None;
+        }
         self.have[origin] = number;
         Some(cast)
     }

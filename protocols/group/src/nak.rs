@@ -17,6 +17,7 @@ use stackwright_wire::{Header, Message};
 
 use crate::layer::{GroupHooks, GroupPlace};
 use crate::log::{Cast, Log};
+use crate::room::Room;
 use crate::wire::{self, Reader};
 
 const NAME: &str = "nak";
@@ -34,11 +35,18 @@ pub struct NakConfig {
     pub report: Duration,
     /// Own casts that some member may lack: then the layer above has no more credit.
     pub window: Credit,
+    /// A member whose application takes nothing for this long falls silent, so that the others go
+    /// on without it.
+    pub patience: Duration,
 }
 
 impl Default for NakConfig {
     fn default() -> Self {
-        NakConfig { report: Duration::from_millis(50), window: Credit::ROOM }
+        NakConfig {
+            report: Duration::from_millis(50),
+            window: Credit::ROOM,
+            patience: Duration::from_secs(1),
+        }
     }
 }
 
@@ -66,6 +74,9 @@ const REPEAT: u8 = 4;
 pub struct Nak<M> {
     config: NakConfig,
     view: Option<InView<M>>,
+    /// What the layers above have room for, and since when it was too little.
+    room: Room,
+    full: Option<Instant>,
     /// The last view, its mark and its log, for members that are still on their way out of it.
     old: Option<(Arc<GroupView>, u32, Log<M>)>,
 }
@@ -104,7 +115,7 @@ impl<M> InView<M> {
 impl<M: Message> Nak<M> {
     /// Makes the hooks.
     pub const fn new(config: NakConfig) -> Self {
-        Nak { config, view: None, old: None }
+        Nak { config, view: None, room: Room::NONE, full: None, old: None }
     }
 
     fn install(&mut self, at: &mut impl GroupPlace<M>, view: Arc<GroupView>) {
@@ -162,13 +173,27 @@ impl<M: Message> Nak<M> {
     fn rise(&mut self, at: &mut impl GroupPlace<M>, origin: usize) {
         let Some(own) = &mut self.view else { return };
         let most = own.most(origin);
+        let me = own.me;
+        let is_own =
+            |cast: &Cast<M>| cast.to.kind == GroupKind::Cast || usize::from(cast.to.member.0) == me;
+        let cost = |cast: &Cast<M>| Credit { octets: cast.message.len(), messages: 1 };
+        // The next view waits for nobody's room.
+        let fills = own.fills.is_some();
+        let mut is_full = false;
         while own.log.have()[origin] < most
-            && let Some(cast) = own.log.next(origin)
+            && let Some(cast) = own.log.next(origin, |cast| {
+                is_full = !fills && is_own(cast) && !self.room.covers(cost(cast));
+                !is_full
+            })
         {
-            if cast.to.kind == GroupKind::Cast || usize::from(cast.to.member.0) == own.me {
+            if is_own(cast) {
+                self.room.use_up(cost(cast));
                 let properties = GroupProperties { member: Rank(origin as u16), ..cast.to };
                 at.deliver(cast.message.share().into(), properties);
             }
+        }
+        if is_full {
+            self.full.get_or_insert(at.cx().now());
         }
     }
 
@@ -251,8 +276,13 @@ impl<M: Message> Nak<M> {
     }
 
     fn report(&mut self, at: &mut impl GroupPlace<M>) {
+        let (full, patience) = (self.full, self.config.patience);
         let Some(own) = &mut self.view else { return };
         let votes = own.votes;
+        if full.is_some_and(|since| at.cx().now().since(since) > patience) {
+            (own.reports, own.came) = (at.cx().now() + self.config.report, false);
+            return;
+        }
         let have: &[u32] = if own.frozen { &[] } else { own.log.have() };
         let mut octets = Vec::new();
         wire::push_counts(&mut octets, have);
@@ -372,8 +402,20 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
         ..Facts::named(NAME)
     };
 
+    fn open(&mut self, _: &mut impl GroupPlace<M>, _: Participant, credit: Credit) {
+        self.room.give(credit);
+    }
+
     fn opened(&mut self, at: &mut impl GroupPlace<M>, local: Participant, _: Credit) {
         at.opened(local, self.config.window);
+    }
+
+    fn room(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+        self.room.give(credit);
+        self.full = None;
+        for origin in 0..self.view.as_ref().map_or(0, |own| own.view.members.len()) {
+            self.rise(at, origin);
+        }
     }
 
     /// The carrier takes all that this layer sends.
@@ -436,6 +478,8 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
             GroupOrder::Freeze => {
                 let Some(own) = &mut self.view else { return };
                 own.frozen = true;
+                // What an earlier ballot's target names, the next one's may not.
+                own.fills = None;
                 at.notice(GroupNotice::Frozen(own.log.have().into()));
             }
             GroupOrder::Fill(upto) => {
@@ -473,7 +517,7 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
     }
 
     fn ended(&mut self) {
-        (self.view, self.old) = (None, None);
+        *self = Nak::new(self.config);
     }
 
     fn timeout(&mut self, at: &mut impl GroupPlace<M>) {

@@ -64,6 +64,7 @@ impl<M: Octets> Views<M> {
     fn halt(&mut self, at: &mut impl GroupPlace<M>) {
         let Some(own) = &mut self.view else { return };
         if own.proposer.is_some_and(|(_, waits)| waits) {
+            own.fills = None;
             at.order(GroupOrder::Freeze);
         }
         let offered = own.offered.as_ref().filter(|choice| choice.ballot == own.promised);

@@ -46,6 +46,10 @@ const NAME: &str = "membership";
 /// Who may join in one view, at most.
 const JOINERS_MOST: usize = 256;
 
+/// Messages of processes outside of the view that are answered in a tick, at most: an answer is
+/// longer than its question.
+const ANSWERS_MOST: u8 = 8;
+
 /// How a group begins, and how fast it changes.
 #[derive(Clone, Copy, Debug)]
 pub struct ViewsConfig {
@@ -104,6 +108,8 @@ pub struct Views<M> {
     /// Before then no proposal is begun.
     waits: Instant,
     ticks: Instant,
+    /// Answers to processes outside of the view that still may leave in this tick.
+    answers: u8,
     /// Since when no group was heard of.
     silent: Instant,
     /// Until when it waits for the view without it.
@@ -148,6 +154,7 @@ impl<M: Octets> Views<M> {
             most: 0,
             waits: Instant::START,
             ticks: Instant::END,
+            answers: ANSWERS_MOST,
             silent: Instant::START,
             leaves: None,
             held: VecDeque::new(),
@@ -226,6 +233,13 @@ impl<M: Octets> Views<M> {
     fn handle(&mut self, at: &mut impl GroupPlace<M>, from: Identity, message: Message) {
         let Message { of, ballot, what } = message;
         let is_here = self.key() == Some(of);
+        let asks = matches!(what, What::Prepare | What::Join { .. } | What::Announce);
+        if asks && !is_here && self.view.is_some() && from != self.own {
+            let Some(answers) = self.answers.checked_sub(1) else {
+                return at.cx().dropped(NAME, "too many questions from outside of the view");
+            };
+            self.answers = answers;
+        }
         match what {
             What::Prepare if is_here => self.prepare(at, from, ballot),
             What::Prepare => self.show_way_out(at, from.0, of),
@@ -324,7 +338,7 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
         ..Facts::named(NAME)
     };
 
-    fn open(&mut self, _: &mut impl GroupPlace<M>, group: Participant, _: Option<Participant>) {
+    fn open(&mut self, _: &mut impl GroupPlace<M>, group: Participant, _: Credit) {
         self.group = Some(group);
     }
 
@@ -392,6 +406,7 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
     fn timeout(&mut self, at: &mut impl GroupPlace<M>) {
         let now = at.cx().now();
         self.ticks = now + self.config.round / 12;
+        self.answers = ANSWERS_MOST;
         if self.leaves.is_some_and(|leaves| leaves <= now) {
             return at.close();
         }

@@ -155,7 +155,7 @@ impl<M: Octets> Views<M> {
             for (rank, member) in old.members.iter().enumerate() {
                 let who = (member.participant, member.incarnation);
                 let Some((has_state, _)) = round.promises.get(&rank) else { continue };
-                if self.leavers.contains(&who) {
+                if self.leavers.contains(&who) || own.suspects[rank] {
                     continue;
                 }
                 let votes = *has_state && (member.votes || self.readies.contains(&who));

@@ -49,6 +49,9 @@ pub(super) struct Member {
     casts: u32,
     pub(super) view: Option<Arc<GroupView>>,
     pub(super) blocked: bool,
+    /// Whether it gives credit for what it gets, and how much it got.
+    pub(super) takes: bool,
+    pub(super) taken: u32,
     delivered: BTreeSet<Mark>,
     last: BTreeMap<[u32; 2], u32>,
 }
@@ -63,6 +66,8 @@ impl Member {
             casts: 0,
             view: None,
             blocked: false,
+            takes: true,
+            taken: 0,
             delivered: BTreeSet::new(),
             last: BTreeMap::new(),
         }
@@ -152,7 +157,10 @@ impl Application<Stack> for Member {
             GroupsIndication::Delivered { batch, .. } => {
                 let credit: Credit = batch.cost();
                 self.delivered(batch);
-                asks.push_back(GroupsRequest::Credit { association, credit });
+                self.taken += 1;
+                if self.takes {
+                    asks.push_back(GroupsRequest::Credit { association, credit });
+                }
             }
             _ => {}
         }
