@@ -59,8 +59,15 @@ impl<M: Message> Dsr<M> {
             return self.give_back(cx, kept, out);
         };
         let relays = self.config.relays.into();
-        match self.links.route(cx.now(), (own, kept.to), &[], &[], relays) {
+        let route =
+            |without: &[_]| self.links.route(cx.now(), (own, kept.to), without, &[], relays);
+        // One of another that came back before it had a route looks as if it came from above.
+        let source = kept.packet.source();
+        let without: &[_] = if source == own { &[] } else { &[source] };
+        match route(without) {
             Some(route) => self.send_by(cx, kept, &route, 0, out),
+            // All lead through its source: no search finds another.
+            None if route(&[]).is_some() => self.give_back(cx, kept, out),
             None if cx.now() >= kept.until => self.give_back(cx, kept, out),
             None => self.wait_for_route(cx, kept, out),
         }

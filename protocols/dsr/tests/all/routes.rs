@@ -189,6 +189,12 @@ fn the_target_answers_who_is_not_helped_by_others() {
     world(29_099);
 }
 
+/// What a neighbour does not take of another station's is not sent back through that one.
+#[test]
+fn a_salvaged_packet_that_comes_back_avoids_its_source() {
+    world(80_861);
+}
+
 #[test]
 fn packets_arrive_or_are_said_to_be_lost_while_links_come_and_go() {
     for seed in seeds(500) {
