@@ -19,6 +19,7 @@ use crate::features::Features;
 use crate::generate::{Completions, Manual};
 use crate::group::Group;
 use crate::heard::Heard;
+use crate::host::Host;
 use crate::jis::Jis;
 use crate::monitor::Monitor;
 use crate::perf::Perf;
@@ -105,6 +106,8 @@ pub(crate) enum Command {
     Route(Router),
     /// Connect the clients of a SOCKS 5 proxy onward, by TCP and IP of our own.
     Socks(Socks),
+    /// Have stacks in a server, which programs of this machine share.
+    Host(Host),
     /// Explain the guarantees of a stack, and why it is accepted or refused; or the policies of a
     /// protocol.
     Explain(Explain),

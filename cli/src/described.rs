@@ -15,7 +15,7 @@ use crate::inet::Inet;
 use crate::problem::Problem;
 
 /// The descriptions that every program has with it, by the commands that they describe.
-const BUILT_IN: [(&[&str], &str); 17] = [
+const BUILT_IN: [(&[&str], &str); 20] = [
     (&["get", "put", "ls"], include_str!("../stacks/get.toml")),
     (&["get-tls"], include_str!("../stacks/get-tls.toml")),
     (&["get-artp"], include_str!("../stacks/get-artp.toml")),
@@ -33,6 +33,9 @@ const BUILT_IN: [(&[&str], &str); 17] = [
     (&["thesis-radio"], include_str!("../stacks/thesis-radio.toml")),
     (&["radio"], include_str!("../stacks/radio.toml")),
     (&["radio-hub"], include_str!("../stacks/radio-hub.toml")),
+    (&["artp"], include_str!("../stacks/artp.toml")),
+    (&["udp"], include_str!("../stacks/udp.toml")),
+    (&["xtp"], include_str!("../stacks/xtp.toml")),
 ];
 
 /// The name of the stack of a client by radio.
@@ -156,6 +159,9 @@ mod tests {
                     "xkernel-rpc",
                     "ftp-radio",
                     "thesis-radio",
+                    "artp",
+                    "udp",
+                    "xtp",
                 ]);
         for name in ["get", "put", "ls", "serve"].into_iter().chain(own) {
             assert_eq!(

@@ -38,6 +38,7 @@ mod graphs;
 mod group;
 mod heard;
 mod hearing;
+mod host;
 mod identity;
 mod inet;
 mod interrupts;
@@ -50,6 +51,7 @@ mod packets;
 mod perf;
 mod ping;
 mod pipe;
+mod placement;
 mod power;
 mod printable;
 mod problem;
@@ -117,6 +119,7 @@ fn obey(words: Vec<OsString>) -> u8 {
         Command::Channel(channel) => (channel.json, channel::run(channel)),
         Command::Monitor(monitor) => (monitor.json, monitor::run(monitor)),
         Command::Group(group) => (group.json(), group::run(group)),
+        Command::Host(host) => (host.json, host::run(host)),
         Command::Heard(heard) => (heard.json, heard::run(heard)),
         Command::Aprs(aprs) => (aprs.json, aprs::run(aprs)),
         Command::Station(station) => (false, station::run(station)),

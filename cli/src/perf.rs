@@ -67,8 +67,9 @@ fn measure(run: &Run) -> Result<Outcome, Problem> {
     options::check(&Given::Run(run), &place)?;
     let tuning = run.tuning.of(run);
     place.transport.check(&place, &tuning)?;
-    let congestion = place.transport.congestion(&tuning);
-    let (transport, place, make) = (place.transport, &place, &Make::new(&place, &tuning));
+    let make = &Make::new(&place, &tuning, &run.placement)?;
+    let congestion = make.congestion();
+    let (transport, place) = (place.transport, &place);
     let outcome = match (run.associations, run.requests) {
         _ if place.is_group() => group::measure(run, place, make),
         (Some(many), _) => associations::measure(run, place, many, make),

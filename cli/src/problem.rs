@@ -117,6 +117,10 @@ pub(crate) enum Problem {
     Measured { url: String, why: &'static str },
     #[error("{transport} has no {option}; these have: {by}")]
     Unhonoured { option: &'static str, transport: String, by: String },
+    #[error("no server at {}: {why}", .path.display())]
+    NoServer { path: PathBuf, why: io::Error },
+    #[error("{} is not to be had: another server is there, or the folder is closed", .path.display())]
+    Occupied { path: PathBuf },
     #[error("no answer from {url}: {why}")]
     Nobody { url: String, why: String },
     #[error("{url}: {why}")]
@@ -289,7 +293,10 @@ impl Problem {
             | Problem::Protocol { .. }
             | Problem::NoPackets { .. } => 2,
             Problem::Transfer { failure, .. } => failed(*failure),
-            Problem::Host { .. } | Problem::Nobody { .. } | Problem::NoTnc { .. } => 3,
+            Problem::Host { .. }
+            | Problem::Nobody { .. }
+            | Problem::NoServer { .. }
+            | Problem::NoTnc { .. } => 3,
             Problem::Unacknowledged { .. } => 3,
             Problem::Link { why: Ended::Refused(_), .. } | Problem::Rejected { .. } => 4,
             Problem::Link { opened: false, .. } => 3,
@@ -380,6 +387,10 @@ impl Problem {
             Problem::Unhonoured { .. } => {
                 "leave the option out: nothing was sent; --help says which transport has which"
             }
+            Problem::NoServer { .. } => {
+                "run `stackwright host STACK --at FOLDER` with this transport, and name its folder"
+            }
+            Problem::Occupied { .. } => "choose another folder with --at, or end the other server",
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
             }

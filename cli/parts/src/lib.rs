@@ -32,11 +32,13 @@ use stackwright::{agw, artp, ax25, catalogue, ftp, kiss, tailored, tls, xstp, xt
 use stackwright_drivers::Readiness;
 use stackwright_drivers::files::Disk;
 use stackwright_drivers::ip::Ip as Raw;
+use stackwright_drivers::ipc::Near;
 use stackwright_drivers::line::Line;
 use stackwright_drivers::packet::PacketSocket;
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::tun::Tun;
 use stackwright_drivers::udp::Udp;
+use stackwright_drivers::unix::UnixStreams;
 
 /// The kind of message of all these stacks: it holds regions of files, so that the kernel can send
 /// them.
@@ -83,6 +85,7 @@ parts! {
     Tcp<Message>,
     Tun<Message>,
     Udp<Message>,
+    Over<Near<Datagrams<Message>>, UnixStreams<Message>>,
     // Protocols.
     Copy<Message>,
     Dsr<Message>,

@@ -12,13 +12,14 @@ use super::outcome::Outcome;
 use super::place::Place;
 use super::serve::{attend, unheard};
 use super::transport::{Endpoint, Make, endpoint};
+use crate::placement::Placement;
 use crate::problem::Problem;
 
 /// Measures bulk for so long, to a server on a thread of its own at any free port of this machine.
 pub(crate) fn alone(scheme: &str, time: Duration) -> Result<Outcome, Problem> {
     let place = Place::parse(&format!("{scheme}://127.0.0.1:0"))?;
     let tuning = Tuning::default();
-    let make = Make::new(&place, &tuning);
+    let make = Make::new(&place, &tuning, &Placement::Library)?;
     let (address, config) = (place.address, endpoint(&tuning));
     let (say, hear) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
@@ -54,6 +55,7 @@ pub(crate) fn alone(scheme: &str, time: Duration) -> Result<Outcome, Problem> {
         copies: false,
         members: 0,
         tuning,
+        placement: Placement::Library,
         // Nobody watches second by second.
         json: true,
     };

@@ -8,6 +8,7 @@ use stackwright::artp::Congestion;
 use super::layers::Layers;
 use super::options;
 use super::place::PORT;
+use crate::placement::Placement;
 use crate::quantity::{duration, octet_rate, octets, patience};
 use crate::stacks::PACKET;
 
@@ -66,6 +67,9 @@ pub(crate) struct Serve {
     pub(crate) cores: u16,
     #[command(flatten)]
     pub(crate) tuning: Tuning,
+    /// Where the transport is: `library`, or `server=FOLDER` of `stackwright host`.
+    #[arg(long, value_name = "WHERE", default_value = "library", hide_default_value = true)]
+    pub(crate) placement: Placement,
     /// Report events as JSON lines on standard output.
     #[arg(long)]
     pub(crate) json: bool,
@@ -115,6 +119,9 @@ pub(crate) struct Run {
     pub(crate) members: u16,
     #[command(flatten)]
     pub(crate) tuning: Tuning,
+    /// Where the transport is: `library`, or `server=FOLDER` of `stackwright host`.
+    #[arg(long, value_name = "WHERE", default_value = "library", hide_default_value = true)]
+    pub(crate) placement: Placement,
     /// Print one JSON object and nothing else.
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,6 +2,7 @@
 
 use super::arguments::{Cipher, Run, Serve, Tuning};
 use super::place::{Place, Transport};
+use crate::placement::Placement;
 use crate::problem::Problem;
 
 /// An option, and who honours it.
@@ -18,6 +19,13 @@ pub(super) enum Given<'a> {
 }
 
 impl Given<'_> {
+    fn placement(&self) -> &Placement {
+        match self {
+            Given::Serve(serve) => &serve.placement,
+            Given::Run(run) => &run.placement,
+        }
+    }
+
     fn tuning(&self) -> &Tuning {
         match self {
             Given::Serve(serve) => &serve.tuning,
@@ -178,6 +186,18 @@ impl TransportOption {
 /// The first option of that kind, and who has it.
 pub(super) fn check(given: &Given<'_>, place: &Place) -> Result<(), Problem> {
     let target = Target::of(place);
+    let is_placed = *given.placement() != Placement::Library;
+    let is_own =
+        |option: &&TransportOption| !["--requests", "--associations"].contains(&option.name);
+    let mut all = OPTIONS.iter();
+    if let Some(option) = all.find(|option| is_placed && is_own(option) && (option.is_given)(given))
+    {
+        return Err(Problem::Unhonoured {
+            option: option.name,
+            transport: "a transport in a server".into(),
+            by: "those with --placement library".into(),
+        });
+    }
     let ignored =
         OPTIONS.iter().find(|option| (option.is_given)(given) && !(option.is_honoured)(target));
     match ignored {

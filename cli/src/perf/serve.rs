@@ -32,7 +32,7 @@ pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     place.transport.check(&place, &serve.tuning)?;
     let interrupted = interrupts()?;
     let told = Told { json: serve.json, intervals: serve.intervals, place: &place };
-    let make = Make::new(&place, &serve.tuning);
+    let make = Make::new(&place, &serve.tuning, &serve.placement)?;
     let (address, config) = (place.address, endpoint(&serve.tuning));
     if serve.cores > 1 {
         return cores::serve(serve.cores, &told, config, &make, &interrupted);

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,7 @@ use stackwright_parts::{Boxed, Message, Part, Stack};
 use super::arguments::{Cipher, Key, Run, Tuning};
 use super::layers;
 use super::place::{Place, Transport, between};
+use crate::placement::{Placement, remote};
 use crate::problem::Problem;
 use crate::stacks::{SHORT, packet, pool};
 
@@ -67,12 +69,31 @@ pub(super) struct Make {
     transport: Transport,
     address: IpAddr,
     tuning: Tuning,
+    /// The socket of a server that has the transport.
+    server: Option<PathBuf>,
 }
 
 impl Make {
     /// Makes them for associations with `place`.
-    pub(super) fn new(place: &Place, tuning: &Tuning) -> Self {
-        Make { transport: place.transport, address: place.address.ip(), tuning: *tuning }
+    ///
+    /// # Errors
+    /// If the server is not there that should have the transport.
+    pub(super) fn new(
+        place: &Place,
+        tuning: &Tuning,
+        placement: &Placement,
+    ) -> Result<Self, Problem> {
+        Ok(Make {
+            transport: place.transport,
+            address: place.address.ip(),
+            tuning: *tuning,
+            server: placement.socket(place.transport.scheme())?,
+        })
+    }
+
+    /// The name of the congestion control, where it is known.
+    pub(super) fn congestion(&self) -> Option<&'static str> {
+        self.transport.congestion(&self.tuning).filter(|_| self.server.is_none())
     }
 
     /// Returns what makes one.
@@ -82,6 +103,11 @@ impl Make {
     }
 
     fn stack(&self, system: &System) -> Measured {
+        if let Some(socket) = self.server.clone() {
+            let stack = remote::<Datagrams<Message>, 0>(socket, system.registry(), blocks());
+            let builder = Builder::new().node("server", stack.boxed()).top("server");
+            return builder.build().expect("it stands alone");
+        }
         if let Transport::Listed(name) = self.transport {
             return self.listed(name, system);
         }

@@ -15,5 +15,6 @@ mod monitor;
 mod over_ip;
 mod over_udp;
 mod perf;
+mod placement;
 mod spec;
 mod station;

@@ -31,15 +31,15 @@ fn say(arguments: &[&str]) -> Outcome {
     run(program().args(arguments))
 }
 
-fn path(path: &Path) -> &str {
+pub(crate) fn path(path: &Path) -> &str {
     path.to_str().expect("a scratch folder's name is a text")
 }
 
-fn json(line: &str) -> Value {
+pub(crate) fn json(line: &str) -> Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{line:?}: {error}"))
 }
 
-fn complaints(outcome: &Outcome) -> String {
+pub(crate) fn complaints(outcome: &Outcome) -> String {
     String::from_utf8_lossy(&outcome.complaints).into_owned()
 }
 

@@ -1,0 +1,106 @@
+//! One transport for several programs: `host`, and measurements with `--placement server=`.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+use stackwright_programs::processes::{Outcome, Running, eventually, run};
+use stackwright_programs::scratch::Scratch;
+
+use crate::over_udp::{complaints, json, path};
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_stackwright"))
+}
+
+/// Starts what reports events, and returns the first `lines` of them.
+fn start(command: &mut Command, lines: usize) -> (Running, Vec<Value>) {
+    command.arg("--json").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = Running::start(command);
+    let mut out = BufReader::new(running.output()).lines();
+    let told = (0..lines).map(|_| json(&out.next().expect("a line").expect("of text"))).collect();
+    thread::spawn(move || out.all(|line| line.is_ok()));
+    (running, told)
+}
+
+fn host(folder: &Scratch, stacks: &[&str]) -> Running {
+    let mut command = program();
+    command.arg("host").args(stacks).arg("--at").arg(folder.join("at"));
+    let (running, told) = start(&mut command, stacks.len());
+    assert!(told.iter().all(|told| told["event"] == "hosting"), "{told:?}");
+    running
+}
+
+fn placement(folder: &Scratch) -> String {
+    format!("--placement=server={}", path(&folder.join("at")))
+}
+
+fn serve(folder: &Scratch, url: &str) -> (Running, String) {
+    let (running, told) = start(program().args(["perf", "serve", url]).arg(placement(folder)), 1);
+    let url = told[0]["url"].as_str().expect("an address").to_owned();
+    (running, url)
+}
+
+fn measure(arguments: &[&str]) -> Outcome {
+    run(program().args(["perf", "run", "--json"]).args(arguments))
+}
+
+#[test]
+fn programs_share_a_transport_and_speak_with_those_that_have_their_own() {
+    let folder = Scratch::new();
+    let _host = host(&folder, &["artp://", "xtp", "udp"]);
+    for scheme in ["artp", "xtp", "udp"] {
+        let (_server, url) = serve(&folder, &format!("{scheme}://127.0.0.1:0"));
+        for placement in ["--placement=library", &placement(&folder)] {
+            let bulk = measure(&[&url, placement, "--size", "1200", "--octets", "60kB"]);
+            let bulk = json(&bulk.succeeded().text());
+            assert_eq!((&bulk["octets"], &bulk["messages"]), (&60_000.into(), &50.into()));
+            let requests = measure(&[&url, placement, "--requests", "--octets", "6400"]);
+            assert_eq!(json(&requests.succeeded().text())["messages"], 100);
+        }
+    }
+    // What a program says of a transport is nothing to one that is the server's.
+    let placed = |url| {
+        let mut command = program();
+        command.args(["perf", "run", url]).arg(placement(&folder));
+        command
+    };
+    let why = complaints(&run(placed("artp://127.0.0.1:9").args(["--window", "64"])).exited(2));
+    assert!(why.contains("a transport in a server has no --window"), "{why}");
+    let why = complaints(&run(&mut placed("tcp://127.0.0.1:9")).exited(3));
+    assert!(why.contains("no server at") && why.contains("stackwright host"), "{why}");
+    let taken = run(program().args(["host", "artp", "--at"]).arg(folder.join("at")));
+    assert!(complaints(&taken.exited(1)).contains("another server is there"));
+}
+
+/// Killed at any moment, a program ends alone; a server ends with those that use it, which say so.
+#[test]
+fn whoever_is_killed_is_noticed_and_nobody_else_is_harmed() {
+    let folder = Scratch::new();
+    let mut first = host(&folder, &["artp"]);
+    let (_server, url) = serve(&folder, "artp://127.0.0.1:0");
+    for moment in 0..20 {
+        let mut command = program();
+        command.args(["perf", "run", &url, "--time", "60"]).arg(placement(&folder));
+        let mut dies = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
+        thread::sleep(Duration::from_millis(7 * moment));
+        dies.kill();
+        if moment % 5 == 0 {
+            let measured = measure(&[&url, &placement(&folder), "--octets", "1MB"]).succeeded();
+            assert_eq!(json(&measured.text())["octets"], 1_000_000);
+        }
+    }
+    let mut command = program();
+    command.args(["perf", "run", &url, "--time", "60"]).arg(placement(&folder));
+    let mut ends = Running::start(command.stdout(Stdio::null()).stderr(Stdio::piped()));
+    thread::sleep(Duration::from_millis(200));
+    first.kill();
+    assert!(eventually(Duration::from_secs(20), || ends.ended().is_some()));
+    assert!(ends.ended().is_some_and(|status| status.code() == Some(3)));
+    // The socket that it left behind is the next one's.
+    let _second = host(&folder, &["artp"]);
+    let (_server, url) = serve(&folder, "artp://127.0.0.1:0");
+    measure(&[&url, &placement(&folder), "--octets", "1MB"]).succeeded();
+}
