@@ -286,25 +286,29 @@ fn a_tnc_that_is_not_there_is_told() {
     assert!(said.contains("no TNC at tcp://127.0.0.1:9"), "{said}");
 }
 
-/// Of the file that is fetched while programs are killed: it takes a few seconds.
+/// Of the file that is moved while programs are killed: it takes a few seconds.
 const LENGTH: usize = 100_000;
 /// How many octets may be sent twice for a kill: the distance of a journal, and a window.
 const TWICE: u64 = (64 << 10) + (8 << 10);
 
-/// Kills a side of a fetch at seeded moments, as many as `STACKWRIGHT_KILLS` says, or three;
+/// Kills a side of a transfer at seeded moments, as many as `STACKWRIGHT_KILLS` says, or three;
 /// `resume` goes on where it ended.
-fn kill(kills_station: bool) {
+fn kill(verb: &str, kills_station: bool) {
     let mut air = Air::new(9600, 0.0, false);
     let content = octets(5, LENGTH);
-    fs::write(air.served.join("f"), &content).expect("a folder of ours");
-    let copy = air.fetched.join("f");
-    let words = ["-q", "air:/f", copy.to_str().expect("text")];
+    let [near, far] = [&air.fetched, &air.served].map(|folder| folder.join("f"));
+    let here = near.to_str().expect("text");
+    let (source, copy, words) = match verb {
+        "get" => (&far, &near, ["-q", "air:/f", here]),
+        _ => (&near, &far, ["-q", here, "air:/f"]),
+    };
+    fs::write(source, &content).expect("a folder of ours");
     let kills =
         env::var("STACKWRIGHT_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(3);
     let mut random = fastrand::Rng::with_seed(kills);
     for nth in 0..kills {
         let mut client =
-            air.command("get", &[&words[..], &["--retries", "0", "--timeout", "5"]].concat(), "");
+            air.command(verb, &[&words[..], &["--retries", "0", "--timeout", "5"]].concat(), "");
         let mut client = Running::start(client.stdin(Stdio::null()).stderr(Stdio::null()));
         thread::sleep(Duration::from_millis((nth * 6000 + random.u64(..6000)) / kills));
         if kills_station {
@@ -313,20 +317,21 @@ fn kill(kills_station: bool) {
         } else {
             client.kill();
         }
-        let parts = air.fetched.names().into_iter().filter(|name| name.ends_with(".part"));
-        let length =
-            |name: String| fs::metadata(air.fetched.join(&name)).map_or(0, |found| found.len());
+        let target = if verb == "get" { &air.fetched } else { &air.served };
+        let parts = target.names().into_iter().filter(|name| name.ends_with(".part"));
+        let length = |name: String| fs::metadata(target.join(&name)).map_or(0, |found| found.len());
         let part = parts.map(length).max().unwrap_or(0);
         let has_journal = !run(&mut air.own(&["transfers", "--json"])).text().is_empty();
         let told = match has_journal {
             true => run(&mut air.own(&["resume", "--json"])),
-            false => air.run("get", &[&["--json"], &words[1..]].concat(), ""),
+            false => air.run(verb, &[&["--json"], &words[1..]].concat(), ""),
         };
         let there = resumed_at(&told.succeeded().text());
         assert!(part.saturating_sub(there) <= TWICE, "{nth}: {part} were there, {there} known");
-        assert!(fs::read(&copy).expect("the file") == content, "{nth}: the same octets");
-        assert_eq!(air.fetched.names(), ["f"], "nothing else is left");
-        fs::remove_file(&copy).expect("a folder of ours");
+        println!("{nth}: {part} were there, {there} known");
+        assert!(fs::read(copy).expect("the file") == content, "{nth}: the same octets");
+        assert_eq!(target.names(), ["f"], "nothing else is left");
+        fs::remove_file(copy).expect("a folder of ours");
     }
 }
 
@@ -338,10 +343,20 @@ fn resumed_at(text: &str) -> u64 {
 
 #[test]
 fn a_fetch_whose_client_is_killed_goes_on() {
-    kill(false);
+    kill("get", false);
 }
 
 #[test]
 fn a_fetch_whose_station_is_killed_goes_on() {
-    kill(true);
+    kill("get", true);
+}
+
+#[test]
+fn an_upload_whose_client_is_killed_goes_on() {
+    kill("put", false);
+}
+
+#[test]
+fn an_upload_whose_station_is_killed_goes_on() {
+    kill("put", true);
 }

@@ -17,6 +17,7 @@ pub struct Config {
     /// The side that opens the data associations, and where.
     pub data: DataMode,
     /// The most control associations at once, and so the most open files; requests for more wait.
+    /// One more may compare the part of an upload, which waits for that.
     pub sessions_most: usize,
     /// How long a session without a job stays logged in. Zero: it ends with the batch.
     pub idle: Duration,

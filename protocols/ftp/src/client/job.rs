@@ -348,7 +348,7 @@ impl<M: Message> Client<M> {
         let opened = self.job_of(session).is_none_or(|(_, job)| job.opened);
         let is_limit = matches!(reply.code, 421 | 425) && !opened && self.sessions.len() > 1;
         if is_limit {
-            self.sessions_most = self.sessions.len() - 1;
+            (self.sessions_most, self.is_limited) = (self.sessions.len() - 1, true);
             self.start_elsewhere(cx, session, out);
         }
         is_limit
@@ -428,7 +428,7 @@ impl<M: Message> Client<M> {
         self.drop_before(&state, failure, out);
         if let Some(name) = state.job {
             if self.is_one_too_many(&state, failure) {
-                self.sessions_most = self.sessions.len();
+                (self.sessions_most, self.is_limited) = (self.sessions.len(), true);
                 self.wait_again(name);
             } else {
                 if !state.is_logged_in {

@@ -65,6 +65,8 @@ pub struct Client<M> {
     waiting: VecDeque<Handle>,
     /// How many sessions the server accepts, as far as it has shown.
     sessions_most: usize,
+    /// Whether it has refused one more.
+    is_limited: bool,
     /// Whether it has accepted the user before.
     is_accepted: bool,
     /// Whether the server does not know MDTM, once it was asked.
@@ -88,6 +90,7 @@ impl<M: Message> Client<M> {
     pub fn new(config: Config) -> Self {
         Client {
             sessions_most: config.sessions_most,
+            is_limited: false,
             is_accepted: false,
             tells_no_times: false,
             config,

@@ -94,20 +94,19 @@ impl<M: Message> Client<M> {
         self.assign(cx, out);
     }
 
-    /// Gives waiting jobs to idle sessions, or to new ones.
+    /// Gives waiting jobs to idle sessions, or to new ones. Where all sessions have transfers, what
+    /// is asked about a part has one more: a transfer waits for that.
     pub(super) fn assign(&mut self, cx: &Context, out: Out<'_, M>) {
-        while let Some(&job) = self.waiting.front() {
-            let idle = self
-                .sessions
-                .iter()
-                .find(|(_, session)| session.step == Step::Idle)
-                .map(|(name, _)| name);
-            let session = match idle {
-                Some(session) => session,
-                None if self.sessions.len() < self.sessions_most => self.connect(cx, out),
-                None => return,
-            };
-            self.waiting.pop_front();
+        loop {
+            let idle = |(name, state): (_, &Session)| (state.step == Step::Idle).then_some(name);
+            let idle = self.sessions.iter().find_map(idle);
+            let is_free = idle.is_some() || self.sessions.len() < self.sessions_most;
+            let may_more = !self.is_limited && self.sessions.len() == self.sessions_most;
+            let place = self.waiting.iter().position(|name| {
+                is_free || may_more && self.jobs.get(*name).is_some_and(Job::is_awaited)
+            });
+            let Some(job) = place.and_then(|place| self.waiting.remove(place)) else { return };
+            let session = idle.unwrap_or_else(|| self.connect(cx, out));
             if let Some(job) = self.jobs.get_mut(job) {
                 job.session = Some(session);
             }

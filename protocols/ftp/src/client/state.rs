@@ -199,6 +199,11 @@ pub(super) struct Job<M> {
 }
 
 impl<M> Job<M> {
+    /// Returns whether a transfer waits for it: what the server has of the file is compared.
+    pub(super) fn is_awaited(&self) -> bool {
+        matches!(&self.what, What::Deed(deed) if deed.is_of_part())
+    }
+
     /// Returns whether it is about the part of an upload that was interrupted.
     pub(super) fn is_of_part(&self) -> bool {
         match &self.what {

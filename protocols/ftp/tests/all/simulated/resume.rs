@@ -3,9 +3,12 @@
 use fastrand::Rng;
 use stackwright_contract::services::Failure;
 use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
-use stackwright_simulator::{Fault, Which, seeds};
+use stackwright_ftp::client;
+use stackwright_simulator::{Fault, Habits, Which, seeds};
 
-use crate::simulated::setting::{AGES, Pair, Seed, any_magnitude, content, job};
+use crate::simulated::setting::{
+    AGES, Pair, Seed, any_magnitude, client_config, content, job, server_config,
+};
 
 const LENGTH: usize = 6_000_000;
 
@@ -31,7 +34,12 @@ fn copy(pair: &mut Pair, from: CopySide) -> Result<u64, Failure> {
 }
 
 fn pair(from: CopySide) -> Pair {
-    let pair = Pair::new(1);
+    pair_with(from, client_config().sessions_most)
+}
+
+fn pair_with(from: CopySide, sessions_most: usize) -> Pair {
+    let client = client::Config { sessions_most, ..client_config() };
+    let pair = Pair::with(1, server_config(), client, Habits::default(), Habits::default());
     let source = if from == CopySide::Left { &pair.far } else { &pair.near };
     source.borrow_mut().put("a", content(LENGTH, 1));
     pair
@@ -52,8 +60,8 @@ const BOTH: [CopySide; 2] = [CopySide::Left, CopySide::Right];
 
 #[test]
 fn what_arrived_is_not_moved_again() {
-    for from in BOTH {
-        let mut pair = pair(from);
+    for (from, sessions) in BOTH.into_iter().flat_map(|from| [(from, 4), (from, 1)]) {
+        let mut pair = pair_with(from, sessions);
         cut(&mut pair);
         assert_eq!(copy(&mut pair, from), Err(Failure::Lost), "{from:?}");
         assert!(target(&pair, from).is_none(), "{from:?}");
