@@ -26,6 +26,7 @@ mod headers;
 mod hosts;
 mod inet_headers;
 mod ip;
+mod ipc_host;
 mod jpeg;
 mod kiss;
 mod listed;
@@ -67,6 +68,7 @@ pub use forms::forms;
 pub use headers::headers;
 pub use inet_headers::inet_headers;
 pub use ip::ip;
+pub use ipc_host::ipc_host;
 pub use jpeg::jpeg;
 pub use kiss::kiss;
 pub use listed::listed;
@@ -109,6 +111,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "captures", run: captures },
     Target { name: "inet_headers", run: inet_headers },
     Target { name: "ip", run: ip },
+    Target { name: "ipc_host", run: ipc_host },
     Target { name: "dsr", run: dsr },
     Target { name: "resolve", run: resolve },
     Target { name: "tcp", run: tcp },

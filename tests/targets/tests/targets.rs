@@ -201,3 +201,8 @@ fn streams_of_one_association_have_their_last_words() {
 fn packets_by_rules_come_back() {
     check("compress", 4000);
 }
+
+#[test]
+fn an_application_at_a_host_costs_its_quota_and_nothing_else() {
+    check("ipc_host", 4000);
+}
