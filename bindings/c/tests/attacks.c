@@ -243,6 +243,28 @@ static void streams(void)
     CHECK(sw_free(server) == 0 && sw_free(client) == 0);
 }
 
+/* The peer goes while much waits to be sent. No signal comes: programs in C may not ignore it. */
+static void a_broken_pipe(void)
+{
+    static char octets[100000];
+    static const char *const schemes[] = { "tcp", "stream+tcp" };
+    sw_endpoint *server, *client;
+    sw_association *a, *b;
+    size_t scheme;
+    for (scheme = 0; scheme < 2; scheme++) {
+        pair(schemes[scheme], &server, &client, &a, &b);
+        if (scheme == 1) /* an end, and then a reset */
+            CHECK(sw_finish(b) == 0 && receive(server, a, octets, 8, NULL) == 0);
+        while (sw_send(a, octets, 60000, NULL, 0) > 0)
+            ;
+        CHECK(sw_abort(b, 0) == 0);
+        while (sw_end(a, NULL) == 0)
+            CHECK(sw_wait(client, 1) >= 0 && sw_turn(server) >= 0);
+        CHECK(sw_send(a, octets, 1, NULL, 0) == SW_ERROR_RESET);
+        CHECK(sw_free(server) == 0 && sw_free(client) == 0);
+    }
+}
+
 static void *from_another_thread(void *handles)
 {
     sw_endpoint *endpoint = ((void **)handles)[0];
@@ -545,6 +567,7 @@ int main(int count, char **words)
         { "null_pointers", null_pointers },
         { "sizes_and_values", sizes_and_values },
         { "lengths", lengths },
+        { "a_broken_pipe", a_broken_pipe },
         { "in_place", in_place },
         { "streams", streams },
         { "another_thread", another_thread },

@@ -338,7 +338,8 @@ impl<S: StackAny> Shared<S> {
     /// something already. Returns whether that is now.
     pub(crate) fn arm(&mut self) -> bool {
         self.ask();
-        let is_due = self.mailbox.told | self.is_due();
+        // What is due now needs no timer for later.
+        let is_due = self.mailbox.told || self.is_due();
         if is_due {
             self.driver.wake_now();
         }

@@ -40,6 +40,7 @@ attacks! {
     after_the_end
     background
     begins_to_close
+    a_broken_pipe
     a_log
     from_a_signal_handler
     fork_and_exit

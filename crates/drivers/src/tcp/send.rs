@@ -8,7 +8,7 @@ use std::net::{Shutdown, SocketAddr};
 use std::os::unix::fs::FileExt;
 
 use mio::net::TcpStream;
-use rustix::net::SendFlags;
+use rustix::net::{SendAncillaryBuffer, SendFlags};
 use stackwright_contract::services::Ended;
 use stackwright_wire::{Leaf, Message, Pool, Region};
 
@@ -166,9 +166,8 @@ impl<M: Message> Sending<M> {
             let Some(Leaf::Octets(octets)) = front.message.leaves().next() else {
                 unreachable!("no message is empty")
             };
-            return Ok(
-                rustix::net::send(&*stream, octets, SendFlags::OOB).map_err(io::Error::from)?
-            );
+            return Ok(rustix::net::send(&*stream, octets, SendFlags::OOB | SendFlags::NOSIGNAL)
+                .map_err(io::Error::from)?);
         }
         let mut pieces = [IoSlice::new(&[]); GATHER];
         let mut count = 0;
@@ -185,11 +184,13 @@ impl<M: Message> Sending<M> {
                 count += 1;
             }
         }
-        Ok(if count == 1 {
-            stream.write(&pieces[0])?
-        } else {
-            stream.write_vectored(&pieces[..count])?
-        })
+        if count == 1 {
+            return Ok(stream.write(&pieces[0])?);
+        }
+        // Not `writev`: a program in C may not ignore SIGPIPE, as those in Rust do.
+        let (pieces, mut none) = (&pieces[..count], SendAncillaryBuffer::default());
+        let sent = rustix::net::sendmsg(&*stream, pieces, &mut none, SendFlags::NOSIGNAL);
+        Ok(sent.map_err(io::Error::from)?)
     }
 
     /// Replaces as much of the region at the front by `octets`.
