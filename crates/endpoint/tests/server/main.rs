@@ -16,3 +16,4 @@ mod tasks;
 #[cfg(feature = "tokio")]
 #[path = "../all/threads.rs"]
 mod threads;
+mod trace;
