@@ -210,6 +210,7 @@ impl There {
             connection: Connection {
                 quiet: true,
                 limit_rate: None,
+                placement: crate::placement::Placement::Library,
                 packet: None,
                 password_file: None,
                 active: false,

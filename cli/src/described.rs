@@ -12,6 +12,7 @@ use stackwright_drivers::packet;
 use crate::air::{AirEnds, AirLink};
 use crate::flawed::Flawed;
 use crate::inet::Inet;
+use crate::placement::Placement;
 use crate::problem::Problem;
 
 /// The descriptions that every program has with it, by the commands that they describe.
@@ -72,6 +73,17 @@ impl Described {
         let text = text
             .replace("\"10.77.0.2/24\"", &format!("\"{}\"", inet.network))
             .replace("\"sw0\"", &format!("{:?}", inet.device));
+        Self::read(name.into(), text)
+    }
+
+    /// One that is built in, whose ARTP is where `placement` says.
+    pub(crate) fn placed(name: &str, placement: &Placement) -> Result<Self, Problem> {
+        const HERE: &str = "over = \"udp\"\npacket = 1472\n\n[udp]\n";
+        let Described { mut text, .. } = Self::load(Path::new(name))?;
+        debug_assert!(text.contains(HERE), "the stack has ARTP over UDP");
+        if let Some(socket) = placement.socket("artp")? {
+            text = text.replace(HERE, &format!("protocol = \"server\"\nat = {socket:?}\n"));
+        }
         Self::read(name.into(), text)
     }
 

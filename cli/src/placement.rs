@@ -37,6 +37,11 @@ impl FromStr for Placement {
 }
 
 impl Placement {
+    /// Whether it is a server.
+    pub(crate) fn is_server(&self) -> bool {
+        *self != Placement::Library
+    }
+
     /// Returns the server's socket for a stack of this name, once somebody is there.
     ///
     /// # Errors
@@ -54,14 +59,15 @@ impl Placement {
 /// The stack behind a socket.
 pub(crate) type Remote<T, const GIVES: u16> = Over<Near<T, GIVES>, UnixStreams<Message>>;
 
-/// Returns the stack behind a socket, for the only adapter of a driver.
+/// Returns the stack behind a socket.
 pub(crate) fn remote<T, const GIVES: u16>(
     socket: PathBuf,
     registry: Arc<Registry>,
+    lane: usize,
     pool: Arc<Pool<Message>>,
 ) -> Remote<T, GIVES>
 where
     T: stackwright_drivers::ipc::Crossing<Message = Message>,
 {
-    Over::new(Near::default(), UnixStreams::new(socket, registry, 0, pool))
+    Over::new(Near::default(), UnixStreams::new(socket, registry, lane, pool))
 }

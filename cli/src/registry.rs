@@ -43,11 +43,12 @@ use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::tun::{Tun, TunKind, TunOptions};
 use stackwright_drivers::udp::Udp;
 use stackwright_drivers::{Driver, Lanes, Readiness};
-use stackwright_parts::{Boxed, Part, Registry};
+use stackwright_parts::{Boxed, Part, Registry, SERVED_GIVES, Served};
 
 use crate::descriptors;
 use crate::line::LineAddress;
 use crate::pipe::Pipe;
+use crate::placement::remote;
 use crate::problem::Problem;
 use crate::stacks::{self, Message, Rate};
 use crate::{identity, trust};
@@ -207,6 +208,11 @@ const LINE: &[Parameter] = &[Parameter::required(
 )];
 const DEVICE: &[Parameter] =
     &[Parameter::required("device", ParameterKind::Text, "the device's name, such as sw0")];
+const SERVED: &[Parameter] = &[Parameter::required(
+    "at",
+    ParameterKind::Text,
+    "the socket of a stack of `stackwright host`, such as /run/user/1000/stackwright/artp",
+)];
 const DISK: &[Parameter] = &[
     Parameter::new("root", ParameterKind::Text, "the folder, unless the command gives it"),
     Parameter::new("writable", ParameterKind::Truth, "files may be created, renamed and removed"),
@@ -215,7 +221,7 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let own: [(_, _, &'static [Parameter], Make); 20] = [
+    let own: [(_, _, &'static [Parameter], Make); 21] = [
         ("artp", purpose("artp"), artp::PARAMETERS, artp::make),
         ("copy", purpose("copy"), copy::described::<Message>().parameters, make_copy),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
@@ -238,6 +244,7 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
             make_tcp,
         ),
         ("udp", "the operating system's UDP; over `ip`, ours", &[], make_udp),
+        ("server", "ARTP in a server of this machine", SERVED, make_served),
         ("disk", "files below a folder of this machine", DISK, make_disk),
         (Stream::NAME, purpose(Stream::NAME), xtp::PARAMETERS, xtp::make::<Stream>),
         (
@@ -274,6 +281,7 @@ pub(crate) fn services(name: &str) -> [Vec<&'static str>; 2] {
     match name {
         "line" => catalogue::services::<Line<Message>, Message, Readiness>(),
         "tcp" => catalogue::services::<Tcp<Message>, Message, Readiness>(),
+        "server" => catalogue::services::<Served, Message, Readiness>(),
         "udp" => catalogue::services::<Udp<Message>, Message, Readiness>(),
         "tun" => catalogue::services::<Tun<Message>, Message, Readiness>(),
         "packet" => catalogue::services::<PacketSocket<Message>, Message, Readiness>(),
@@ -511,6 +519,14 @@ fn make_udp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let Some(setting) = setting else { return shown::<Udp<Message>>() };
     let registry = setting.driver.registry();
     Ok(Udp::<Message>::new(registry, lane, setting.pool.clone()).boxed())
+}
+
+fn make_served(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let lane = lane(table)?;
+    let Some(setting) = setting else { return shown::<Served>() };
+    let socket = table.text("at").unwrap_or_default().into();
+    Ok(remote::<_, SERVED_GIVES>(socket, setting.driver.registry(), lane, setting.pool.clone())
+        .boxed())
 }
 
 fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {

@@ -60,7 +60,8 @@ impl Below {
 }
 
 /// The options that not everything below FTP has a use for, and what has.
-const OPTIONS: [(&str, &[Below]); 3] = [
+const OPTIONS: [(&str, &[Below]); 4] = [
+    ("--placement", &[Below::Artp]),
     ("--packet", &[Below::Artp, Below::Xtp]),
     ("--proxy", &[Below::Tcp, Below::Tls]),
     ("--call", &[Below::Radio]),

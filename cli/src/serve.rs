@@ -47,6 +47,9 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let own = [&serve.artp, &serve.xtp].into_iter().flatten();
     let shortest = own.map(|address| stacks::packet(address.ip())).min();
     let own = serve.inet.as_ref().map(|inet| Described::on_device("serve-inet", inet));
+    let placement = &serve.placement;
+    check_option("--placement", placement.is_server(), &below)?;
+    let own = own.or(placement.is_server().then(|| Described::placed("serve-artp", placement)));
     let described = match (named.or(own.transpose()?), below[0]) {
         (None, Below::Tcp | Below::Tls) => None,
         (None, below) => Some(graphs::load::<Serving>(Path::new(below.stacks()[1]))?),

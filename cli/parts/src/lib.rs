@@ -9,8 +9,8 @@ mod shown;
 
 use stackwright::compose::graph::{Erased, Graph, Node, ProtocolRegistry};
 use stackwright::compose::{Opaque, Over};
-use stackwright::contract::Guarantees;
 use stackwright::contract::services::Datagrams;
+use stackwright::contract::{Guarantees, Protocol};
 use stackwright::copy::Copy;
 use stackwright::dsr::Dsr;
 use stackwright::framed::Framed;
@@ -86,6 +86,7 @@ parts! {
     Tun<Message>,
     Udp<Message>,
     Over<Near<Datagrams<Message>>, UnixStreams<Message>>,
+    Served,
     // Protocols.
     Copy<Message>,
     Dsr<Message>,
@@ -127,6 +128,12 @@ const NEEDED: Guarantees = Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guaran
 
 /// Messages that all arrive as they were sent, once, in any order.
 pub type Reliable = Opaque<Datagrams<Message>, Readiness, { NEEDED.bits() }>;
+
+/// What ARTP promises.
+pub const SERVED_GIVES: u16 = <artp::Layer<Message> as Protocol>::FACTS.gives.bits();
+
+/// ARTP in a server.
+pub type Served = Over<Near<Datagrams<Message>, SERVED_GIVES>, UnixStreams<Message>>;
 
 /// Hides a transport that an application's specification selects.
 pub fn selective(

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::inet::Inet;
+use crate::placement::Placement;
 use crate::quantity::{patience, rate};
 use crate::stacks::PACKET;
 use crate::trust::TlsArguments;
@@ -224,6 +225,10 @@ pub(crate) struct Connection {
     /// Your call sign, for an address by radio; nothing is transmitted without one.
     #[arg(long, value_name = "MYCALL")]
     pub(crate) call: Option<String>,
+    /// Where ARTP is: `library`, or `server=FOLDER` of `stackwright host`.
+    #[arg(long, value_name = "WHERE", default_value = "library", hide_default_value = true)]
+    #[arg(conflicts_with_all = ["stack", "inet", "packet"])]
+    pub(crate) placement: Placement,
     /// The longest packet of ARTP or XTP, in octets [default: 1472, over IPv6 1452].
     ///
     /// The default fits into an Ethernet frame of 1500 octets. Use less for a tunnel, more for a

@@ -48,6 +48,9 @@ impl<'a> Route<'a> {
         let own = connection.inet.as_ref().map(|inet| Described::on_device("get-inet", inet));
         let air = remote.air.as_ref().filter(|_| connection.stack.is_none());
         let own = own.or(air.map(|air| Described::on_air(air, connection.call.as_deref())));
+        let placement = &connection.placement;
+        check_option("--placement", placement.is_server(), &[remote.below])?;
+        let own = own.or(placement.is_server().then(|| Described::placed("get-artp", placement)));
         let described = connection.stack.as_deref().map(graphs::load::<Copying>).or(own);
         let described = described.transpose()?;
         let below = remote.below;

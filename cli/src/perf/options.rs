@@ -186,7 +186,7 @@ impl TransportOption {
 /// The first option of that kind, and who has it.
 pub(super) fn check(given: &Given<'_>, place: &Place) -> Result<(), Problem> {
     let target = Target::of(place);
-    let is_placed = *given.placement() != Placement::Library;
+    let is_placed = given.placement().is_server();
     let is_own =
         |option: &&TransportOption| !["--requests", "--associations"].contains(&option.name);
     let mut all = OPTIONS.iter();

@@ -104,7 +104,7 @@ impl Make {
 
     fn stack(&self, system: &System) -> Measured {
         if let Some(socket) = self.server.clone() {
-            let stack = remote::<Datagrams<Message>, 0>(socket, system.registry(), blocks());
+            let stack = remote::<Datagrams<Message>, 0>(socket, system.registry(), 0, blocks());
             let builder = Builder::new().node("server", stack.boxed()).top("server");
             return builder.build().expect("it stands alone");
         }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, ValueEnum};
 
 use crate::inet::Inet;
+use crate::placement::Placement;
 use crate::quantity::patience;
 use crate::stacks::PACKET;
 
@@ -64,6 +65,10 @@ pub(crate) struct Serve {
         conflicts_with_all = ["artp", "xtp", "stack", "tls", "listen_tls"]
     )]
     pub(crate) inet: Option<Inet>,
+    /// Where ARTP is: `library`, or `server=FOLDER` of `stackwright host`.
+    #[arg(long, value_name = "WHERE", default_value = "library", hide_default_value = true)]
+    #[arg(conflicts_with_all = ["stack", "inet", "packet"])]
+    pub(crate) placement: Placement,
     /// The longest packet of ARTP or XTP, in octets [default: 1472, over IPv6 1452].
     ///
     /// The default fits into an Ethernet frame of 1500 octets. Use less for a tunnel, more for a

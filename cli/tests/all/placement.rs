@@ -1,5 +1,6 @@
 //! One transport for several programs: `host`, and measurements with `--placement server=`.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -73,6 +74,30 @@ fn programs_share_a_transport_and_speak_with_those_that_have_their_own() {
     assert!(why.contains("no server at") && why.contains("stackwright host"), "{why}");
     let taken = run(program().args(["host", "artp", "--at"]).arg(folder.join("at")));
     assert!(complaints(&taken.exited(1)).contains("another server is there"));
+}
+
+#[test]
+fn files_move_over_a_transport_that_is_a_servers_at_both_ends_or_at_one() {
+    let folder = Scratch::new();
+    let _host = host(&folder, &["artp"]);
+    let octets: Vec<u8> = (0..500_000_u32).flat_map(u32::to_be_bytes).collect();
+    let [from, to] = ["from", "to"].map(|name| folder.join(name));
+    fs::create_dir(&from).expect("a folder of ours");
+    fs::create_dir(&to).expect("a folder of ours");
+    fs::write(from.join("file"), &octets).expect("a file of ours");
+    let mut serve = program();
+    serve.args(["serve", path(&from), "--artp=127.0.0.1:0", "--writable"]);
+    let (_server, told) = start(serve.arg(placement(&folder)), 1);
+    let url = told[0]["url"].as_str().expect("an address").trim_end_matches('/').to_owned();
+    for (number, placement) in ["--placement=library", &placement(&folder)].iter().enumerate() {
+        let file = to.join(number.to_string());
+        run(program().args(["get", placement, &format!("{url}/file"), path(&file)])).succeeded();
+        assert!(fs::read(&file).expect("it came") == octets);
+        run(program().args(["put", placement, path(&file), &format!("{url}/")])).succeeded();
+        assert!(fs::read(from.join(number.to_string())).expect("it went") == octets);
+    }
+    let why = run(program().args(["get", "ftp://127.0.0.1:9/file"]).arg(placement(&folder)));
+    assert!(complaints(&why.exited(2)).contains("ftp has no --placement"));
 }
 
 /// Killed at any moment, a program ends alone; a server ends with those that use it, which say so.
