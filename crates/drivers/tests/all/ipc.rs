@@ -66,7 +66,7 @@ impl Server {
         let registry = driver.registry();
         let lines =
             UnixStreams::new(folder.path().join("socket"), Arc::clone(&registry), 1, pool());
-        let beside = Beside::new(Udp::new(registry, 0, pool()), lines);
+        let beside = Beside::new(Udp::new(registry, 0, pool()).sharing_port(), lines);
         let host = Over::new(StackHost::new(Guarantees::ABSENT, quota), beside);
         let mut server = Server { folder, driver, host };
         while !server.host.upper.listens().unwrap() {
@@ -369,4 +369,35 @@ fn thousands_of_silent_connections_keep_nobody_out() {
             assert!(server.host.upper.applications() <= 66);
         }
     }
+}
+
+#[test]
+fn two_programs_send_from_one_port() {
+    let mut server = Server::start(Quota::default());
+    let mut peers = Program::start(&server);
+    let listens = |server: &mut Server, peers: &mut Program, index| {
+        let listener = Handle { index, generation: 0 };
+        peers.ask(DatagramsRequest::Listen { listener, local: any() });
+        peers.hears(server, |word| match word {
+            DatagramsIndication::Listening { listener: told, local } if *told == listener => {
+                Some(*local)
+            }
+            _ => None,
+        })
+    };
+    let [one, other] = [0, 1].map(|index| listens(&mut server, &mut peers, index));
+    let free = std::net::UdpSocket::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr());
+    let local = free.map(Participant::from).ok();
+    let programs = [one, other].map(|remote| {
+        let mut program = Program::start(&server);
+        program.ask(DatagramsRequest::Open { association: OWN, remote, local, credit: CREDIT });
+        let opened = program.hears(&mut server, |word| match word {
+            DatagramsIndication::Opened { local, .. } => Some(*local),
+            DatagramsIndication::Ended { why, .. } => panic!("{why:?}"),
+            _ => None,
+        });
+        assert_eq!(Some(opened), local);
+        program
+    });
+    assert_eq!(server.host.upper.applications(), 1 + programs.len());
 }
