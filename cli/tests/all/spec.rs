@@ -147,6 +147,27 @@ fn a_role_is_run_by_hand_and_holds_what_it_does_not_await() {
     assert!(code.contains("\n2"), "{code}");
 }
 
+/// What comes first is taken, of one ADU the case above; its block may wait, and leave all of them.
+#[test]
+fn a_role_awaits_one_of_several() {
+    let folder = Scratch::new();
+    let text = "protocol P version 1 { adu A { n: u8; } adu B { n: u8; } role R {
+        receives A; sends B; input Stop, Go(n: u8); output Over; var x: u8;
+        trap over { loop { await
+            case A(a) where a.n == x { send B { n: a.n }; await Go(go); x := go.n; }
+            case A(a) { send B { n: a.n + 100 }; }
+            case Stop { exit over; }
+        } }
+        emit Over; } }";
+    fs::write(folder.join("p.protocol"), text).expect("a folder of ours");
+    let lines = "A 1\\nA 0\\nStop\\nGo 1\\nA 1\\n";
+    let said = shell(&format!("printf '{lines}' | stackwright spec run p.protocol"), folder.path());
+    let did = said.lines().map(str::trim).filter(|line| line.len() > 2).collect::<Vec<_>>();
+    let expected =
+        ["send B(n = 101)", "send B(n = 0)", "held", "Stop, which was held:", "emit Over"];
+    assert_eq!(did[..5], expected, "{said}");
+}
+
 #[test]
 fn what_one_command_refuses_all_refuse_and_a_limit_is_no_verdict() {
     let folder = Scratch::new();

@@ -118,13 +118,24 @@ pub(crate) enum StatementKind {
     Halt,
     Emit(Ident, Vec<Expression>),
     Send(Ident, Vec<(Ident, Expression)>),
-    Call { result: Option<Ident>, function: Ident, arguments: Vec<Expression> },
+    Call {
+        result: Option<Ident>,
+        function: Ident,
+        arguments: Vec<Expression>,
+    },
     Assign(Ident, Expression),
     Await(Event),
+    /// The block of what happens first, of all that may.
+    AwaitCase(Vec<(Event, Block)>),
     Every(Event, Block),
     Loop(Block),
     Restart(Event, Block),
-    Abort { weak: bool, event: Event, body: Block, then: Block },
+    Abort {
+        weak: bool,
+        event: Event,
+        body: Block,
+        then: Block,
+    },
     Suspend(Ident, Block),
     Trap(Ident, Block),
     Exit(Ident),
@@ -149,6 +160,7 @@ impl StatementKind {
             | StatementKind::Present(_, one, other)
             | StatementKind::If(_, one, other) => vec![one, other],
             StatementKind::Parallel(all) => all.iter_mut().map(|one| &mut one.block).collect(),
+            StatementKind::AwaitCase(cases) => cases.iter_mut().map(|(_, body)| body).collect(),
             _ => Vec::new(),
         }
     }

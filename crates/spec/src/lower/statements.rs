@@ -92,6 +92,7 @@ impl Lowering<'_> {
                     None => pause,
                 }
             }
+            StatementKind::AwaitCase(cases) => self.cases(cases, at),
             StatementKind::Every(event, body) => self.every(event, body, at),
             StatementKind::Loop(body) => {
                 self.pass(at);
@@ -161,6 +162,33 @@ impl Lowering<'_> {
         let body = self.block(body);
         self.phase = around;
         body
+    }
+
+    /// Waits for all at once: what happens leaves a trap of its own, behind which its block stands,
+    /// and all of them are in one that is left behind the block. Of two that happen in one instant,
+    /// the first has the outer trap.
+    fn cases(&mut self, cases: &[(Event, Vec<Statement>)], at: Span) -> Node {
+        let (mut waits, mut blocks) = (Vec::new(), Vec::new());
+        for (nth, (event, body)) in cases.iter().enumerate() {
+            let (bound, inner) = (self.bound.len(), cases.len() - 1 - nth);
+            let pause = self.pause(at);
+            let awaited = self.awaited(event);
+            // Around its block are the traps of those before it, and the one of all.
+            self.traps.extend(std::iter::repeat_n(None, nth + 1));
+            blocks.push(sequence(vec![self.block(body), exit(nth as u8)]));
+            self.traps.truncate(self.traps.len() - nth - 1);
+            self.bound.truncate(bound);
+            if let Some(awaited) = awaited {
+                let wait = awaited.begun(awaited.watch.wait(pause, event.immediate));
+                waits.push(sequence(vec![wait, exit(inner as u8)]));
+            }
+        }
+        let waits = match waits.len() {
+            0 | 1 => sequence(waits),
+            _ => node(Kernel::Parallel(waits)),
+        };
+        let cases = blocks.into_iter().rev();
+        trap(cases.fold(waits, |before, block| sequence(vec![trap(before), block])))
     }
 
     fn every(&mut self, event: &Event, body: &[Statement], at: Span) -> Node {

@@ -15,6 +15,7 @@ pub(crate) const KEYWORDS: &[&str] = &[
     "bool",
     "bytes",
     "call",
+    "case",
     "drained",
     "else",
     "emit",

@@ -10,6 +10,9 @@ const STATEMENTS: &[&str] = &[
     "abort", "suspend", "trap", "exit", "present", "if", "local", "in",
 ];
 
+/// Each stands within those before it.
+const CASES_MOST: usize = 16;
+
 impl Reader<'_> {
     pub(super) fn block(&mut self) -> Read<Block> {
         self.nested(|reader| {
@@ -78,6 +81,7 @@ impl Reader<'_> {
                 let arguments = self.arguments()?;
                 StatementKind::Call { result: None, function, arguments }
             }
+            "await" if self.sees("case") => return self.cases(at),
             "await" => StatementKind::Await(self.event(at)?),
             "exit" => StatementKind::Exit(self.name("a trap")?),
             "local" => {
@@ -117,6 +121,18 @@ impl Reader<'_> {
         }
         self.want(";")?;
         Ok(StatementKind::Send(name, fields))
+    }
+
+    /// Reads `case EVENT { … } case EVENT { … }`, of which there is one at least.
+    fn cases(&mut self, at: Span) -> Read<StatementKind> {
+        let mut cases = Vec::new();
+        while self.takes("case") {
+            if cases.len() == CASES_MOST {
+                return self.too_deep(format!("an `await` has at most {CASES_MOST} cases"));
+            }
+            cases.push((self.event(at)?, self.block()?));
+        }
+        Ok(StatementKind::AwaitCase(cases))
     }
 
     /// Reads a statement that has a block.

@@ -31,6 +31,7 @@ fn cases() -> Vec<(&'static str, String)> {
         let waits: Vec<String> = names.iter().map(|name| format!("{{ await {name}; }}")).collect();
         role(&format!("input {};\n        {}", names.join(", "), waits.join(" || ")))
     };
+    let many_cases = format!("await {}", "case 1 s { } ".repeat(17));
     let roles = [
         ("character", "emit @;"),
         ("one-bar", "{ halt; } | { halt; }"),
@@ -55,6 +56,11 @@ fn cases() -> Vec<(&'static str, String)> {
         ("no-unit", "await 200;"),
         ("duplicate-signal", "input I; output I; await I; emit I;"),
         ("unknown-signal", "input Trigger; await Triger;"),
+        (
+            "case-of-another",
+            "input I(n: u8), J; output O(n: u8);\n        await case I(i) { await J; emit O(i.n); } case J { emit O(i.n); }",
+        ),
+        ("too-many-cases", many_cases.as_str()),
         ("unknown-variable", "count := 1;"),
         ("unknown-value", "output O(n: u16); emit O(nummber);"),
         ("unknown-function", "host set(n: u16); call sett(1);"),

@@ -107,3 +107,22 @@ fn what_may_be_abandoned_need_not_arrive() {
     let bounded = "Guarantees::ONCE.and(Guarantees::ORDERED);";
     assert_eq!(needs("reliable; ordered; resends(3);"), bounded);
 }
+
+/// One case is an `await`, and of two for the same ADU, the order counts.
+#[test]
+fn a_case_is_an_await_with_a_block() {
+    let hash_of = |body: &str| {
+        let text = format!(
+            "protocol P version 1 {{ adu A {{ n: u8; }} adu B {{ n: u8; }} role R {{ receives A; \
+             sends B; var x: u8; loop {{ {body} }} }} }}"
+        );
+        let compiled =
+            compile(&text).unwrap_or_else(|told| panic!("{}", rendered("p", &text, &told)));
+        hash(&compiled.program, &compiled.automata)
+    };
+    let one = hash_of("await case A(a) where a.n == x { send B { n: a.n }; }");
+    assert_eq!(one, hash_of("await A(a) where a.n == x; send B { n: a.n };"));
+    let (equal, any) =
+        ("case A(a) where a.n == x { send B { n: a.n }; }", "case A(a) { x := a.n; }");
+    assert_ne!(hash_of(&format!("await {equal} {any}")), hash_of(&format!("await {any} {equal}")));
+}
