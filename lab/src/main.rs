@@ -6,6 +6,8 @@ mod check;
 mod documents;
 mod link;
 mod measure;
+mod page;
+mod picture;
 mod run;
 mod scenario;
 mod table;
@@ -38,6 +40,7 @@ enum Command {
     Search(run::Search),
     Sweep(run::Sweep),
     Watch(watch::Watch),
+    Picture(picture::Arguments),
     /// List the named link profiles
     Profiles,
     Link(Box<link::Arguments>),
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Command::Search(search) => search.run().map(well),
         Command::Sweep(sweep) => sweep.run().map(well),
         Command::Watch(watch) => watch.run().map(well),
+        Command::Picture(picture) => picture.obey().map(well),
         Command::Profiles => {
             run::profiles();
             Ok(ExitCode::SUCCESS)

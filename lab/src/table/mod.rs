@@ -52,6 +52,7 @@ mod xtp;
 pub(crate) use bindings::BindingsEnd;
 pub(crate) use command::Arguments;
 pub(crate) use inet::InetEnd;
+pub(crate) use jis::{Arrived, Sending, arrive};
 
 use stackwright_results::Problem;
 use stackwright_results::outcome::{Axes, Row};

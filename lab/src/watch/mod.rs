@@ -3,7 +3,6 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `server.rs` | HTTP, as much as one browser on this machine needs |
 //! | `changed.rs` | a run with some packets' fates changed |
 //! | `page.html` | what the browser shows |
 //!
@@ -11,17 +10,15 @@
 //! in the browser's history, and two pages do not disturb each other.
 
 mod changed;
-mod server;
 
 use std::path::PathBuf;
 
 use clap::Args;
-use stackwright_results::{Problem, say};
+use stackwright_results::Problem;
 
-use crate::measure::Stop;
+use crate::page::{self, Answer};
 use crate::scenario::Scenario;
 use changed::Watched;
-use server::{Answer, Server};
 
 const PAGE: &str = include_str!("page.html");
 
@@ -53,13 +50,7 @@ impl Watch {
         let scenario = Scenario::load(&self.scenario, &self.set)?;
         let seed = self.seed.unwrap_or(scenario.seed);
         let watched = Watched::new(scenario, seed);
-        let server = Server::bind(self.port).map_err(|why| {
-            Problem::new(format!("port {} of this machine: {why}", self.port))
-                .advise("choose another with --port, or leave it out")
-        })?;
-        let stop = Stop::on_signals().map_err(Problem::new)?;
-        say!("Open http://{}/ in a browser. Press Ctrl-C to stop.", server.address());
-        server.serve(&stop, |path, query| answer(&watched, path, query)).map_err(Problem::new)
+        page::serve(self.port, |path, query| answer(&watched, path, query))
     }
 }
 

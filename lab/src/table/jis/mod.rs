@@ -19,4 +19,5 @@ mod size;
 pub(super) use first::FIRST;
 pub(super) use losses::LOSSES;
 pub(super) use places::PICTURES;
+pub(crate) use simulated::{Arrived, Sending, arrive};
 pub(super) use size::SIZE;

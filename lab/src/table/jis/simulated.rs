@@ -23,7 +23,7 @@ use crate::transport::{Ground, Grounded, M};
 
 /// How the sender chooses its rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sending {
+pub(crate) enum Sending {
     /// The rate of the link is known.
     Dedicated,
     /// It is measured, as in the phase.
@@ -90,6 +90,17 @@ const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
 /// The longest time of a picture.
 const MOST: Duration = Duration::from_secs(3600);
 
+/// A picture as it arrived.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    /// When which units arrived, since the opening.
+    pub(crate) arrivals: Vec<(Duration, PieceHead)>,
+    /// When it was over.
+    pub(crate) done: Duration,
+    /// Whether the file is the same.
+    pub(crate) whole: bool,
+}
+
 /// Fetches `file` over this link, and looks at the picture at `instant` behind the opening.
 pub(super) fn fetch(
     sending: Sending,
@@ -98,6 +109,20 @@ pub(super) fn fetch(
     instant: Duration,
     seed: u64,
 ) -> Figures {
+    let Arrived { arrivals, done, whole } = arrive(sending, link, file, seed);
+    let first = arrivals.first().map_or(done, |(time, _)| *time);
+    let replay = Replay::new(file.to_vec(), arrivals).ok();
+    let psnr = replay.and_then(|replay| replay.psnr(&[instant]).ok());
+    Figures {
+        first: first.as_secs_f64(),
+        rest: (done - first).as_secs_f64(),
+        whole,
+        psnr: psnr.map(|psnr| psnr[0]),
+    }
+}
+
+/// Fetches `file` over this link.
+pub(crate) fn arrive(sending: Sending, link: &Conditions, file: &[u8], seed: u64) -> Arrived {
     let plan = sending.plan(link);
     let mut world = World::<M>::new(seed);
     world.network_mut().set_conditions(link.clone());
@@ -142,15 +167,7 @@ pub(super) fn fetch(
     let _ = world.run_until(ended, MOST);
     let whole = view.fetched().is_some_and(|fetched| fetched.file == file);
     let done = since(world.application(client).done.unwrap_or(world.now()));
-    let first = arrivals.first().map_or(done, |(time, _)| *time);
-    let replay = Replay::new(file.to_vec(), arrivals).ok();
-    let psnr = replay.and_then(|replay| replay.psnr(&[instant]).ok());
-    Figures {
-        first: first.as_secs_f64(),
-        rest: (done - first).as_secs_f64(),
-        whole,
-        psnr: psnr.map(|psnr| psnr[0]),
-    }
+    Arrived { arrivals, done, whole }
 }
 
 /// Puts a role on its transport.

@@ -100,6 +100,25 @@ impl JpegLayout {
     pub fn units(&self) -> usize {
         self.scans.iter().map(Scan::units).sum()
     }
+
+    /// Returns the pixels of `count` units of one row of the first scan, from the unit `first` on:
+    /// left, top, width and height. Those at an edge may reach beyond the picture.
+    pub fn area(&self, first: u32, count: u8) -> [usize; 4] {
+        let scan = &self.scans[0];
+        let components = || self.frame.components.iter();
+        let most = |of: fn(&Component) -> usize| components().map(of).max().unwrap_or(1);
+        // The unit of a component alone is one block of it (T.81 A.2.2).
+        let (h, v) = match &scan.parts[..] {
+            [part] => {
+                let component = &self.frame.components[part.component];
+                (component.h, component.v)
+            }
+            _ => (1, 1),
+        };
+        let (width, height) = (8 * most(|of| of.h) / h, 8 * most(|of| of.v) / v);
+        let (row, column) = (first as usize / scan.across, first as usize % scan.across);
+        [column * width, row * height, usize::from(count) * width, height]
+    }
 }
 
 impl Scan {

@@ -4,7 +4,7 @@ mod hostile;
 #[cfg(feature = "pixels")]
 mod replay;
 
-use stackwright_jis::jpeg::{Assembly, BODY_MOST, JpegFlaw, Picture};
+use stackwright_jis::jpeg::{Assembly, BODY_MOST, JpegFlaw, Picture, pieces};
 
 use crate::corpus::{Made, corpus, pixels};
 
@@ -33,6 +33,30 @@ fn each_file_comes_back_octet_for_octet_in_any_order() {
             assert!(summary.exact, "{name}");
             assert!(assembly.whole().expect("all is there") == *file, "{name}, {most}");
         }
+    }
+}
+
+/// Whatever the sampling, the units of a single scan lie side by side over all of the picture.
+#[test]
+fn the_areas_of_all_pieces_cover_the_picture_once() {
+    let Some(corpus) = corpus() else { return };
+    for Made { name, file } in &corpus {
+        let picture = Picture::read(file).expect("it is baseline");
+        let (layout, mut covered) = (picture.layout(), 0);
+        let (width, height) = (layout.frame.width.into(), layout.frame.height.into());
+        let bodies = picture.split(BODY_MOST).expect("units fit");
+        let heads: Vec<_> = bodies.iter().flat_map(|body| pieces(body).flatten()).collect();
+        let heads = heads.iter().map(|(head, _)| head).filter(|head| head.is_of_units());
+        if heads.clone().any(|head| head.scan > 0) {
+            continue;
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        for head in heads {
+            let [x, y, w, h] = layout.area(head.first, head.count);
+            assert!(x < width && y < height && seen.insert((x, y)), "{name}: {head:?}");
+            covered += w.min(width - x) * h.min(height - y);
+        }
+        assert_eq!(covered, width * height, "{name}");
     }
 }
 

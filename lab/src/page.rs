@@ -1,9 +1,12 @@
-//! HTTP (RFC 9112), as much as one browser on this machine needs: GET, one request a connection.
+//! Pages for a browser on this machine: as much of HTTP (RFC 9112) as it needs, GET, one request a
+//! connection.
 
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
+
+use stackwright_results::{Problem, say};
 
 use crate::measure::Stop;
 
@@ -15,9 +18,10 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// What is answered.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     Page(&'static str),
     Json(String),
+    Jpeg(Vec<u8>),
     /// To be saved.
     File {
         name: String,
@@ -27,27 +31,41 @@ pub(super) enum Answer {
     Unknown,
 }
 
+/// Serves pages at a port of the loopback address, 0 for a free one, until somebody asks for the
+/// end.
+///
+/// # Errors
+/// Where the port is taken, and what the system says.
+pub(crate) fn serve(
+    port: u16,
+    answer: impl Fn(&str, &str) -> Answer + Sync,
+) -> Result<(), Problem> {
+    let server = Server::bind(port).map_err(|why| {
+        Problem::new(format!("port {port} of this machine: {why}"))
+            .advise("choose another with --port, or leave it out")
+    })?;
+    let stop = Stop::on_signals().map_err(Problem::new)?;
+    say!("Open http://{}/ in a browser. Press Ctrl-C to stop.", server.address());
+    server.serve(&stop, answer).map_err(Problem::new)
+}
+
 /// Answers on the loopback address.
-pub(super) struct Server(TcpListener);
+struct Server(TcpListener);
 
 impl Server {
-    pub(super) fn bind(port: u16) -> io::Result<Self> {
+    fn bind(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
         Ok(Server(listener))
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    fn address(&self) -> SocketAddr {
         self.0.local_addr().expect("it is bound")
     }
 
     /// Answers until it is to end: each connection on its own, since a browser opens some before
     /// it has anything to ask.
-    pub(super) fn serve(
-        &self,
-        stop: &Stop,
-        answer: impl Fn(&str, &str) -> Answer + Sync,
-    ) -> io::Result<()> {
+    fn serve(&self, stop: &Stop, answer: impl Fn(&str, &str) -> Answer + Sync) -> io::Result<()> {
         thread::scope(|scope| {
             while !stop.asked() {
                 match self.0.accept() {
@@ -96,24 +114,28 @@ impl Server {
             None => Answer::Unknown,
         };
         let (status, kind, extra, body) = match &answer {
-            Answer::Page(text) => ("200 OK", "text/html", String::new(), *text),
-            Answer::Json(text) => ("200 OK", "application/json", String::new(), text.as_str()),
+            Answer::Page(text) => ("200 OK", "text/html", String::new(), text.as_bytes()),
+            Answer::Json(text) => ("200 OK", "application/json", String::new(), text.as_bytes()),
+            Answer::Jpeg(octets) => ("200 OK", "image/jpeg", String::new(), octets.as_slice()),
             Answer::File { name, text } => {
                 let saved = format!("Content-Disposition: attachment; filename=\"{name}\"\r\n");
-                ("200 OK", "application/toml", saved, text.as_str())
+                ("200 OK", "application/toml", saved, text.as_bytes())
             }
-            Answer::Wrong(says) => ("400 Bad Request", "text/plain", String::new(), says.as_str()),
+            Answer::Wrong(says) => {
+                ("400 Bad Request", "text/plain", String::new(), says.as_bytes())
+            }
             Answer::Unknown => {
-                ("404 Not Found", "text/plain", String::new(), "There is no such page.")
+                ("404 Not Found", "text/plain", String::new(), &b"There is no such page."[..])
             }
         };
         write!(
             stream,
             "HTTP/1.1 {status}\r\nContent-Type: {kind}; charset=utf-8\r\nContent-Length: {}\r\n\
              Content-Security-Policy: default-src 'self' 'unsafe-inline'\r\n\
-             Cache-Control: no-store\r\n{extra}Connection: close\r\n\r\n{body}",
+             Cache-Control: no-store\r\n{extra}Connection: close\r\n\r\n",
             body.len()
         )?;
+        stream.write_all(body)?;
         stream.flush()
     }
 }
