@@ -157,8 +157,10 @@ impl<M: Message, H: GroupHooks<M>, O: Outlet<MicroLayer<M, H>>> GroupPlace<M>
     }
 
     fn give(&mut self, credit: Credit) {
-        let association = self.open.name;
-        self.out.indicate(GroupsIndication::Credit { association, credit });
+        if credit != Credit::NONE {
+            let association = self.open.name;
+            self.out.indicate(GroupsIndication::Credit { association, credit });
+        }
     }
 
     fn take(&mut self, credit: Credit) {

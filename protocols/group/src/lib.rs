@@ -8,10 +8,13 @@
 //! | `room.rs` | what a slow application has room for |
 //! | `detector.rs` | who was silent for too long |
 //! | `membership/` | views, agreed by ballots: virtual synchrony, one primary view at a time |
+//! | `safe.rs` | delivery of what a quorum has |
+//! | `total.rs` | one order at all members |
+//! | `state.rs` | the state for who joins |
 //! | `wire.rs` | octets of what the layers say to each other |
 //!
-//! From below: `Views over Detector over Nak over Mesh over` datagrams. Each may be left out;
-//! the rule book says what is promised then.
+//! From above: `StateTransfer over TotalOrder over SafeDelivery over Views over Detector over Nak
+//! over Mesh over` datagrams. Each may be left out; the rule book says what is promised then.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -26,6 +29,9 @@ mod membership;
 mod mesh;
 mod nak;
 mod room;
+mod safe;
+mod state;
+mod total;
 #[cfg(test)]
 mod trials;
 mod wire;
@@ -35,3 +41,6 @@ pub use layer::{GroupHooks, GroupPlace, MicroLayer};
 pub use membership::{Views, ViewsConfig};
 pub use mesh::{Mesh, MeshConfig};
 pub use nak::{Nak, NakConfig};
+pub use safe::SafeDelivery;
+pub use state::StateTransfer;
+pub use total::TotalOrder;

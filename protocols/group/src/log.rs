@@ -59,12 +59,12 @@ impl<M: Message> Log<M> {
         is_new
     }
 
-    /// Returns the next cast of a sender in order, if it is here and `takes` it.
+    /// Returns the next cast of a sender in order, and its number, if it is here and `takes` it.
     pub(crate) fn next(
         &mut self,
         origin: usize,
         takes: impl FnOnce(&Cast<M>) -> bool,
-    ) -> Option<&Cast<M>> {
+    ) -> Option<(u32, &Cast<M>)> {
         let number = self.have[origin] + 1;
         let sender = &self.senders[origin];
         let cast = sender.casts.get((number - sender.first) as usize)?.as_ref()?;
@@ -72,7 +72,7 @@ impl<M: Message> Log<M> {
             return None;
         }
         self.have[origin] = number;
-        Some(cast)
+        Some((number, cast))
     }
 
     /// Returns a cast that is kept.

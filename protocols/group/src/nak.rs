@@ -181,14 +181,15 @@ impl<M: Message> Nak<M> {
         let fills = own.fills.is_some();
         let mut is_full = false;
         while own.log.have()[origin] < most
-            && let Some(cast) = own.log.next(origin, |cast| {
+            && let Some((number, cast)) = own.log.next(origin, |cast| {
                 is_full = !fills && is_own(cast) && !self.room.covers(cost(cast));
                 !is_full
             })
         {
             if is_own(cast) {
                 self.room.use_up(cost(cast));
-                let properties = GroupProperties { member: Rank(origin as u16), ..cast.to };
+                let member = Rank(origin as u16);
+                let properties = GroupProperties { member, number, ..cast.to };
                 at.deliver(cast.message.share().into(), properties);
             }
         }
@@ -391,7 +392,7 @@ fn properties(detail: u8, member: Rank) -> Option<GroupProperties> {
         2 | 3 => GroupKind::State,
         _ => return None,
     };
-    Some(GroupProperties { member, kind, last: detail == 3 })
+    Some(GroupProperties { member, kind, last: detail == 3, number: 0 })
 }
 
 impl<M: Message> GroupHooks<M> for Nak<M> {

@@ -29,6 +29,11 @@ impl Room {
         self.credit.covers(cost)
     }
 
+    /// Takes what is not owed.
+    pub(crate) fn take(&mut self) -> Credit {
+        core::mem::take(&mut self.credit)
+    }
+
     fn settle(&mut self) {
         let both = Credit {
             octets: self.credit.octets.min(self.debt.octets),

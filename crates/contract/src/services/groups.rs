@@ -55,6 +55,8 @@ pub struct GroupProperties {
     pub kind: GroupKind,
     /// The last piece of the state.
     pub last: bool,
+    /// Upward: which of its sender's casts it is, from 1 in each view; downward 0.
+    pub number: u32,
 }
 
 /// Which proposal of a view it is: of two, the greater wins.

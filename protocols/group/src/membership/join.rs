@@ -102,29 +102,13 @@ impl<M: Octets> Views<M> {
         }
     }
 
-    /// Handles NEWER.
-    pub(super) fn left_behind(&mut self, at: &mut impl GroupPlace<M>, newer: Arc<GroupView>) {
+    /// Handles NEWER. The view after the own one comes as INSTALL, from whoever answers; of a later
+    /// one it is no member.
+    pub(super) fn left_behind(&mut self, at: &mut impl GroupPlace<M>, newer: &GroupView) {
         let Some(own) = &self.view else { return };
-        let here = own.view.number;
-        if newer.number <= here {
-            return;
-        }
-        if rank(&newer, self.own).is_none() {
-            // The view after the own one comes as INSTALL, from whoever answers.
-            if newer.number > here.saturating_add(1) {
-                self.fall_out(at);
-            }
-            return;
-        }
-        let now = at.cx().now();
-        let since = *self.lagging.get_or_insert(now);
-        if now.since(since) > 2 * self.config.round {
-            // A member of it all the same; without what came in between, so without its vote.
-            let outside = GroupView { members: Vec::new(), primary: false, ..(*own.view).clone() };
-            self.is_ready = !self.config.state;
-            self.way_out = None;
-            self.enter(at, &outside);
-            self.enter(at, &newer);
+        let is_later = newer.number > own.view.number.saturating_add(1);
+        if is_later && rank(newer, self.own).is_none() {
+            self.fall_out(at);
         }
     }
 

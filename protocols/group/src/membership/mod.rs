@@ -101,8 +101,6 @@ pub struct Views<M> {
     leavers: BTreeSet<Identity>,
     /// The way out of the last view, for members that are still in it.
     way_out: Option<(ViewKey, Choice)>,
-    /// Since when a newer view is known that it is in, and to which it does not get.
-    lagging: Option<Instant>,
     /// The highest count of all ballots that were proposed, as far as it is known.
     most: u32,
     /// Before then no proposal is begun.
@@ -150,7 +148,6 @@ impl<M: Octets> Views<M> {
             readies: BTreeSet::new(),
             leavers: BTreeSet::new(),
             way_out: None,
-            lagging: None,
             most: 0,
             waits: Instant::START,
             ticks: Instant::END,
@@ -254,7 +251,7 @@ impl<M: Octets> Views<M> {
             What::Ready if self.rank(from).is_some() => drop(self.readies.insert(from)),
             What::Leave if self.rank(from).is_some() => drop(self.leavers.insert(from)),
             What::Announce => self.announced(at, from.0, of),
-            What::Newer(view) => self.left_behind(at, view),
+            What::Newer(view) => self.left_behind(at, &view),
             _ => {}
         }
     }
@@ -272,7 +269,6 @@ impl<M: Octets> Views<M> {
         self.joiners.clear();
         self.readies.clear();
         self.leavers.clear();
-        self.lagging = None;
         self.view = me.is_some().then(|| InView {
             suspects: alloc::vec![false; view.members.len()],
             blocked: None,
@@ -311,7 +307,7 @@ fn rank(view: &GroupView, who: Identity) -> Option<usize> {
 
 /// Returns whether those voters that `has` names are a quorum: a majority, or half of them with the
 /// first. `halves` is so but in a mutant.
-fn quorum(view: &GroupView, halves: bool, has: impl Fn(usize) -> bool) -> bool {
+pub(crate) fn quorum(view: &GroupView, halves: bool, has: impl Fn(usize) -> bool) -> bool {
     let voters = || view.members.iter().enumerate().filter(|(_, member)| member.votes);
     let (all, some) = (voters().count(), voters().filter(|(rank, _)| has(*rank)).count());
     let has_half = halves && 2 * some == all;

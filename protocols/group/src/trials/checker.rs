@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::vec::Vec;
 
 use stackwright_contract::services::{
-    Ballot, Batch, Credit, GroupMember, GroupNotice, GroupOrder, GroupProperties, GroupView,
-    GroupsIndication, GroupsRequest,
+    Ballot, Batch, Credit, GroupKind, GroupMember, GroupNotice, GroupOrder, GroupProperties,
+    GroupView, GroupsIndication, GroupsRequest,
 };
 use stackwright_contract::{Context, Handle};
 use stackwright_simulator::{Application, Asks};
@@ -24,8 +24,10 @@ pub(super) struct Facts {
     views: BTreeMap<u32, (Ballot, Vec<GroupMember>)>,
     /// What who went from one view to another had delivered in the first.
     between: BTreeMap<(Key, Key), BTreeSet<Mark>>,
-    /// In which view a cast was sent.
-    cast_in: BTreeMap<Mark, Key>,
+    /// In which view a cast was delivered.
+    delivered_in: BTreeMap<Mark, Key>,
+    /// The state: all casts in order, as any member ever delivered them.
+    log: Vec<Mark>,
     pub(super) installs: u64,
     pub(super) deliveries: u64,
     pub(super) broken: Vec<&'static str>,
@@ -49,6 +51,11 @@ pub(super) struct Member {
     casts: u32,
     pub(super) view: Option<Arc<GroupView>>,
     pub(super) blocked: bool,
+    /// How much of the log it has; `None`: it has no state. And whether it had it from the view's
+    /// beginning.
+    pub(super) index: Option<usize>,
+    whole: bool,
+    first_half: usize,
     /// Whether it gives credit for what it gets, and how much it got.
     pub(super) takes: bool,
     pub(super) taken: u32,
@@ -66,6 +73,9 @@ impl Member {
             casts: 0,
             view: None,
             blocked: false,
+            index: None,
+            whole: false,
+            first_half: 0,
             takes: true,
             taken: 0,
             delivered: BTreeSet::new(),
@@ -100,13 +110,17 @@ impl Member {
         let delivered = core::mem::take(&mut self.delivered);
         self.blocked = false;
         if view.me.is_none() {
-            self.view = None;
+            (self.view, self.index) = (None, None);
             return;
         }
+        if view.members.len() == 1 && self.view.is_none() {
+            self.index = Some(0);
+        }
+        let was_whole = core::mem::replace(&mut self.whole, self.index.is_some());
         let all = facts.views.entry(view.number).or_insert((view.ballot, view.members.clone()));
         let is_one = *all == (view.ballot, view.members.clone());
         facts.check(is_one, "one primary view a number");
-        if let Some(last) = &self.view {
+        if let Some(last) = self.view.as_ref().filter(|_| was_whole) {
             let both = ((last.number, last.ballot), (view.number, view.ballot));
             let same = facts.between.entry(both).or_insert_with(|| delivered.clone());
             let is_same = *same == delivered;
@@ -116,6 +130,18 @@ impl Member {
         drop(facts);
         self.last.clear();
         self.view = Some(view);
+    }
+
+    /// Takes a piece of the state: half of a number.
+    fn state(&mut self, batch: Batch<SingleBuffer>, last: bool) {
+        let mut octets = [0; 2];
+        batch.into_single().copy_to(&mut octets);
+        let half = usize::from(u16::from_be_bytes(octets));
+        if last {
+            self.index = Some(self.first_half | half);
+        } else {
+            self.first_half = half << 16;
+        }
     }
 
     fn delivered(&mut self, batch: Batch<SingleBuffer>) {
@@ -129,16 +155,22 @@ impl Member {
             return facts.check(false, "nothing is delivered outside of a view");
         };
         let here = (view.number, view.ballot);
-        if mark[..2] == [self.station, self.life] {
-            facts.cast_in.insert(mark, here);
-        }
-        let was_cast = facts.cast_in.get(&mark) == Some(&here);
-        facts.check(was_cast, "what is delivered was cast in this view");
+        let is_here = *facts.delivered_in.entry(mark).or_insert(here) == here;
+        facts.check(is_here, "a cast is delivered in one view");
         let last = self.last.insert([mark[0], mark[1]], mark[2]);
         let follows = last.is_none_or(|last| last + 1 == mark[2]);
         facts.check(follows, "each sender's order, without a gap");
         let is_new = self.delivered.insert(mark);
         facts.check(is_new, "at most once");
+        let Some(index) = &mut self.index else {
+            return facts.check(false, "nothing before the state");
+        };
+        if facts.log.len() == *index {
+            facts.log.push(mark);
+        }
+        let is_it = facts.log.get(*index) == Some(&mark);
+        facts.check(is_it, "one log at all, those who vanished included");
+        *index += 1;
     }
 }
 
@@ -154,10 +186,24 @@ impl Application<Stack> for Member {
                 self.blocked = true;
                 asks.push_back(GroupsRequest::Tell { association, order: GroupOrder::Blocked });
             }
-            GroupsIndication::Delivered { batch, .. } => {
+            GroupsIndication::Told { notice: GroupNotice::StateWanted(member), .. } => {
+                let index = self.index.unwrap_or(0) as u32;
+                for (last, piece) in [(false, index >> 16), (true, index & 0xffff)] {
+                    let batch = SingleBuffer::with_headroom(64, &(piece as u16).to_be_bytes());
+                    let kind = GroupKind::State;
+                    let properties = GroupProperties { member, kind, last, number: 0 };
+                    let batch = batch.into();
+                    asks.push_back(GroupsRequest::Send { association, batch, properties });
+                }
+            }
+            GroupsIndication::Delivered { batch, properties, .. } => {
                 let credit: Credit = batch.cost();
-                self.delivered(batch);
-                self.taken += 1;
+                if properties.kind == GroupKind::State {
+                    self.state(batch, properties.last);
+                } else {
+                    self.taken += 1;
+                    self.delivered(batch);
+                }
                 if self.takes {
                     asks.push_back(GroupsRequest::Credit { association, credit });
                 }

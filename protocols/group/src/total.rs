@@ -1,0 +1,229 @@
+//! Total order: the first member of the view says in which order casts are delivered. What it did
+//! not order goes by rank at the end of the view, at all members the same.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use stackwright_contract::services::{
+    Batch, Credit, GroupKind, GroupNotice, GroupProperties, Rank,
+};
+use stackwright_contract::{Facts, Guarantees};
+use stackwright_wire::{Header, Message};
+
+use crate::layer::{GroupHooks, GroupPlace};
+use crate::room::Room;
+use crate::wire::Reader;
+
+const NAME: &str = "total";
+
+/// Runs that one order names, at most: it fits into a packet.
+const RUNS_MOST: usize = 256;
+
+/// The header of a cast.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub(crate) struct TotalHeader {
+    /// 0: a message; 1: an order of the first member, runs of two numbers of 16 bits: a rank, and
+    /// how many of its casts come next.
+    pub kind: u8,
+    /// Reserved, 0.
+    pub reserved: u8,
+    /// Of an order, how many runs it has.
+    pub count: u16,
+}
+
+const MESSAGE: u8 = 0;
+const ORDER: u8 = 1;
+
+/// The hooks of the layer.
+pub struct TotalOrder<M> {
+    view: Option<InView<M>>,
+    /// What the layer above has room for; below, what waits here uses up none: it waits for the
+    /// group, not for the application.
+    room: Room,
+    /// Credit from below, but for what its own orders and headers use up.
+    below: Room,
+}
+
+struct InView<M> {
+    is_first: bool,
+    /// Casts end with the view.
+    ends: bool,
+    /// Of each sender, what waits for its turn.
+    waits: Vec<VecDeque<(Batch<M>, GroupProperties)>>,
+    /// Whose turn it is, and how many of its casts come then.
+    turns: VecDeque<(u16, u16)>,
+    /// What the first member has not ordered yet.
+    unordered: VecDeque<(u16, u16)>,
+}
+
+impl<M: Message> TotalOrder<M> {
+    /// Makes the hooks.
+    pub const fn new() -> Self {
+        TotalOrder { view: None, room: Room::NONE, below: Room::NONE }
+    }
+
+    fn deliver(&mut self, at: &mut impl GroupPlace<M>, (batch, from): (Batch<M>, GroupProperties)) {
+        self.room.use_up(batch.cost());
+        at.deliver(batch, from);
+    }
+
+    /// Delivers whose turn it is.
+    fn rise(&mut self, at: &mut impl GroupPlace<M>) {
+        while let Some(own) = &mut self.view
+            && let Some((rank, run)) = own.turns.front_mut()
+            && let Some(next) = own.waits[usize::from(*rank)].pop_front()
+        {
+            *run -= 1;
+            if *run == 0 {
+                own.turns.pop_front();
+            }
+            self.deliver(at, next);
+        }
+    }
+
+    /// The view is over: what is left goes by rank.
+    fn finish(&mut self, at: &mut impl GroupPlace<M>) {
+        let Some(own) = self.view.take() else { return };
+        for rest in own.waits.into_iter().flatten() {
+            self.deliver(at, rest);
+        }
+    }
+
+    /// Orders what came, as its first member.
+    fn say(&mut self, at: &mut impl GroupPlace<M>) {
+        let Some(own) = &mut self.view else { return };
+        while !own.unordered.is_empty() {
+            let count = own.unordered.len().min(RUNS_MOST);
+            let runs = own.unordered.drain(..count);
+            let octets: Vec<u8> = runs
+                .flat_map(|(rank, run)| [rank.to_be_bytes(), run.to_be_bytes()])
+                .flatten()
+                .collect();
+            let mut message = M::with_headroom(64, &octets);
+            message.push(&TotalHeader { kind: ORDER, reserved: 0, count: count as u16 });
+            let batch: Batch<M> = message.into();
+            self.below.use_up(batch.cost());
+            at.send(batch, GroupProperties::default());
+        }
+    }
+
+    fn ordered(&mut self, at: &mut impl GroupPlace<M>, octets: &[u8]) {
+        let Some(own) = &mut self.view else { return };
+        let mut runs = Reader(octets);
+        while let (Some(rank), Some(run)) = (runs.u16(), runs.u16()) {
+            if usize::from(rank) < own.waits.len() && run > 0 {
+                own.turns.push_back((rank, run));
+            }
+        }
+        self.rise(at);
+    }
+}
+
+impl<M: Message> Default for TotalOrder<M> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<M: Message> GroupHooks<M> for TotalOrder<M> {
+    const FACTS: Facts = Facts {
+        needs: Guarantees::SYNCHRONY.and(Guarantees::ORDERED),
+        gives: Guarantees::TOTAL.and(Guarantees::CAUSAL),
+        passes: Guarantees::RELIABLE
+            .and(Guarantees::ORDERED)
+            .and(Guarantees::ONCE)
+            .and(Guarantees::CHECKED)
+            .and(Guarantees::VIEWS)
+            .and(Guarantees::SYNCHRONY)
+            .and(Guarantees::SAFE),
+        header_room: TotalHeader::LENGTH,
+        ..Facts::named(NAME)
+    };
+
+    fn send(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, properties: GroupProperties) {
+        let mut message = batch.into_single();
+        message.push(&TotalHeader { kind: MESSAGE, reserved: 0, count: 0 });
+        self.below.use_up(Credit::of_octets(TotalHeader::LENGTH));
+        at.send(message.into(), properties);
+    }
+
+    fn delivered(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
+        let cost = batch.cost();
+        self.room(at, cost);
+        let mut message = batch.into_single();
+        let Ok(header) = message.pull::<TotalHeader>() else {
+            return at.cx().dropped(NAME, "no header");
+        };
+        let Some(own) = &mut self.view else { return };
+        match header.kind {
+            MESSAGE if from.kind != GroupKind::Cast => self.deliver(at, (message.into(), from)),
+            MESSAGE => {
+                let Some(waits) = own.waits.get_mut(usize::from(from.member.0)) else { return };
+                waits.push_back((message.into(), from));
+                if own.is_first && !own.ends {
+                    match own.unordered.back_mut() {
+                        Some((rank, run)) if *rank == from.member.0 && *run < u16::MAX => *run += 1,
+                        _ => own.unordered.push_back((from.member.0, 1)),
+                    }
+                }
+                self.rise(at);
+            }
+            ORDER if from.member == Rank(0) => {
+                let length = message.len();
+                if let Some(octets) = message.front(length) {
+                    let octets = octets.to_vec();
+                    self.ordered(at, &octets);
+                }
+            }
+            _ => at.cx().dropped(NAME, "of an unknown kind, or an order of another member"),
+        }
+    }
+
+    fn room(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+        self.room.give(credit);
+        at.take(self.room.take());
+    }
+
+    fn credit(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+        self.below.give(credit);
+        at.give(self.below.take());
+    }
+
+    fn notice(&mut self, at: &mut impl GroupPlace<M>, notice: GroupNotice<M>) {
+        match &notice {
+            // An order that waited for the next view would name its members.
+            GroupNotice::Block => {
+                self.say(at);
+                if let Some(own) = &mut self.view {
+                    own.ends = true;
+                }
+            }
+            GroupNotice::View(view) => {
+                if view.me.is_some() {
+                    self.finish(at);
+                }
+                self.view = view.me.map(|me| InView {
+                    is_first: me == Rank(0),
+                    ends: false,
+                    waits: view.members.iter().map(|_| VecDeque::new()).collect(),
+                    turns: VecDeque::new(),
+                    unordered: VecDeque::new(),
+                });
+            }
+            _ => {}
+        }
+        at.notice(notice);
+    }
+
+    fn ended(&mut self) {
+        *self = TotalOrder::new();
+    }
+
+    fn flush(&mut self, at: &mut impl GroupPlace<M>) {
+        self.say(at);
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.view.as_ref().is_some_and(|own| !own.ends && !own.unordered.is_empty())
+    }
+}
