@@ -147,6 +147,13 @@ impl Inquiry for Polls {
         self.begin(view);
     }
 
+    fn on_unasked(&mut self, view: &View) {
+        // Behind a burst it follows alone.
+        if self.at_ends {
+            self.at = self.at.min(view.now);
+        }
+    }
+
     fn on_asked(&mut self, view: &View, number: u32) {
         self.begin(view);
         if self.asked_at == Instant::START {

@@ -16,9 +16,6 @@ pub(super) struct Questions {
     pub(super) asked: u32,
     /// When each of the last ones left, if one did.
     asked_at: Option<Box<[Instant; KEPT]>>,
-    /// Whether one was due with the last unit of a burst, whose packet has no field for it: it
-    /// follows alone.
-    pub(super) owed: bool,
     /// The last one that the peer answered.
     heard: u32,
     /// The peer's last one.
@@ -28,7 +25,7 @@ pub(super) struct Questions {
 impl Questions {
     /// Creates them, with `number` before the first of either side.
     pub(super) const fn behind(number: u32) -> Self {
-        Questions { asked: number, asked_at: None, owed: false, heard: number, answered: number }
+        Questions { asked: number, asked_at: None, heard: number, answered: number }
     }
 
     /// Returns the number of the next one.
@@ -40,7 +37,7 @@ impl Questions {
     /// Records that the one of this number leaves.
     #[inline]
     pub(super) fn on_asked(&mut self, number: u32, now: Instant) {
-        (self.asked, self.owed) = (number, false);
+        self.asked = number;
         let asked_at = self.asked_at.get_or_insert_with(|| Box::new([Instant::START; KEPT]));
         asked_at[number as usize % KEPT] = now;
     }

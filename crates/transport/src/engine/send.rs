@@ -72,9 +72,7 @@ impl<C: Configuration> Association<C> {
     fn asks(&self, view: &View, occasion: Occasion) -> bool {
         let slots = &self.slots;
         slots.connection.may_send(0)
-            && (self.questions.owed
-                || slots.inquiry.due(view, occasion)
-                || slots.congestion.asks(view))
+            && (slots.inquiry.due(view, occasion) || slots.congestion.asks(view))
     }
 
     /// Returns the next packets that are to leave, within `room`; `None` if none are, now. Packets
@@ -192,7 +190,9 @@ impl<C: Configuration> Association<C> {
             }
             return Some(memory.packet());
         }
-        self.questions.owed = asking && asked.is_none() && self.slots.inquiry.heeds_last();
+        if asking && asked.is_none() {
+            self.slots.inquiry.on_unasked(&view);
+        }
         self.tell_units(&view);
         self.leave(&view, (1, asked, false), memory, |slots, header, body| {
             if let Some(at) = check {

@@ -140,6 +140,8 @@ slot! {
         fn on_time(&mut self, view: &View, heard: Instant) = ();
         /// Records that a unit left.
         fn on_sent(&mut self, view: &View) = ();
+        /// Records that one was due with a unit that left, whose packet has no field for it.
+        fn on_unasked(&mut self, view: &View) = ();
         /// Records that the inquiry of this number left.
         fn on_asked(&mut self, view: &View, number: u32) = ();
         /// Returns whether what the answer to this inquiry took is a round trip: not if newer ones
