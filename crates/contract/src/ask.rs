@@ -10,16 +10,20 @@
 //! | [`KeepsLifetimes`] | a transport whose ends agree on that |
 //! | [`Peer`] | the lowest layer with associations, or one that knows better |
 //! | [`RoundTrip`], [`Counters`], [`PathStatistics`] | a transport |
+//! | [`HowItSends`] | a transport that changes while data flow |
 //! | [`FrameTime`] | the link |
 //! | [`Reserve`] | the layer that cuts messages into packets |
 
+use alloc::vec::Vec;
 use core::any::Any;
+use core::fmt;
 use core::marker::PhantomData;
 
 use stackwright_wire::Message;
 
 use crate::services::Batch;
-use crate::{Duration, NameAbove, Participant, Protocol, Service};
+use crate::{Duration, Instant, NameAbove, Participant, Protocol, Service};
+use crate::{PhaseRule, RuleRefusal};
 
 /// A kind of question. Any crate may add one.
 pub trait Query: 'static {
@@ -246,6 +250,85 @@ pub struct PathReport {
     pub spurious: Option<u64>,
     /// Packets that arrived a second time.
     pub duplicates: u64,
+}
+
+/// By which rule does a transport send, and what has it changed while data flow?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HowItSends;
+
+impl Query for HowItSends {
+    type Answer = SendingReport;
+}
+
+/// How a transport sends.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SendingReport {
+    /// The rule of the next message; `None` where all go by one rule.
+    pub rule: Option<PhaseRule>,
+    /// The last changes, ten of each kind at the most; the newest last.
+    pub changes: Vec<SendingChange>,
+}
+
+/// A change of how a transport sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SendingChange {
+    /// When.
+    pub at: Instant,
+    /// What is in force since then.
+    pub to: SendingPart,
+    /// Why.
+    pub why: ChangeReason,
+}
+
+/// What may change of how a transport sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SendingPart {
+    /// The rule by which messages go.
+    Rule(PhaseRule),
+    /// The congestion control.
+    Congestion(&'static str),
+}
+
+/// Why a transport sends otherwise than before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChangeReason {
+    /// The application required it.
+    Required,
+    /// The peer wished it.
+    Wished,
+    /// The peer refused another rule.
+    Refused(RuleRefusal),
+    /// The path has changed.
+    Path {
+        /// How many of 10 000 packets are lost without a queue.
+        lost: u16,
+        /// The shortest round trip of late.
+        round_trip: Duration,
+        /// How many percent of what CUBIC would deliver BBR would, by the monitor's model.
+        gain: u16,
+    },
+}
+
+impl fmt::Display for SendingChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.to {
+            SendingPart::Rule(rule) => write!(f, "{rule}: ")?,
+            SendingPart::Congestion(name) => write!(f, "{name}: ")?,
+        }
+        match self.why {
+            ChangeReason::Required => f.write_str("the application required it"),
+            ChangeReason::Wished => f.write_str("the other side wished it"),
+            ChangeReason::Refused(why) => write!(f, "another rule was refused: {why}"),
+            ChangeReason::Path { lost, round_trip, gain } => write!(
+                f,
+                "{}.{:02} % are lost without a queue at a round trip of {} ms: BBR would deliver \
+                 {gain} % of what CUBIC would",
+                lost / 100,
+                lost % 100,
+                round_trip.as_millis()
+            ),
+        }
+    }
 }
 
 /// Asks for a send buffer in the layout in which the stack transmits: nothing of it is copied on

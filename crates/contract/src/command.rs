@@ -1,6 +1,7 @@
 //! Commands to a layer below: the other half of what the x-Kernel calls xControl.
 
 use crate::{Fingerprint, Secure, SecurityError};
+use crate::{PhaseRule, RuleRefusal};
 
 /// A command on an association, asked for by `Control` and answered by `Controlled`.
 ///
@@ -26,6 +27,13 @@ pub enum Command {
     /// before by those of its own. Phases are numbered from 0 as both sides know them, and an
     /// association begins in the first. Returns 0; declined where there is no such phase.
     Phase(u8),
+    /// Requires a rule for what is sent from now on, which the peer has to accept. What promises
+    /// less than the rule before waits for nothing; what promises more waits until the peer has
+    /// accepted, a round trip. Answered then, with 0; refused, or where the peer does not answer,
+    /// messages that wait go by the rule of the first phase.
+    Require(PhaseRule),
+    /// Asks the peer to send by this rule from now on. Answered when it has agreed, with 0.
+    Wish(PhaseRule),
     /// A command of one protocol's own.
     Own {
         /// Which.
@@ -47,6 +55,9 @@ pub enum CommandError {
     /// The peer declined.
     #[error("the other side declined")]
     Declined,
+    /// Messages do not go by the rule that was asked for.
+    #[error("{0}")]
+    Refused(RuleRefusal),
     /// The association could not be secured.
     #[error("{why}{}", Shown(.certificate))]
     Insecure {

@@ -40,3 +40,15 @@ pub mod rate;
 pub mod recovery;
 pub mod rtt;
 pub mod switching;
+
+use alloc::vec::Vec;
+
+use stackwright_contract::ask::SendingChange;
+
+/// Keeps the last ten changes.
+fn keep(changes: &mut Vec<SendingChange>, change: SendingChange) {
+    if changes.len() == 10 {
+        changes.remove(0);
+    }
+    changes.push(change);
+}

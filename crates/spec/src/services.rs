@@ -27,7 +27,7 @@ const fn known(name: &'static str, takes: Takes) -> Known {
     Known { name, takes, needs: &[], excludes: &[], told: false }
 }
 
-const CONGESTION: &[&str] = &["aimd", "new_reno", "cubic", "bbr", "probing", "absent"];
+const CONGESTION: &[&str] = &["aimd", "new_reno", "cubic", "bbr", "fitted", "probing", "absent"];
 const CHECKSUMS: &[&str] = &["internet", "crc32c", "cxor", "full", "header"];
 
 const SERVICES: &[Known] = &[

@@ -7,6 +7,7 @@
 //! | [`AnyOrder`] | `reliable; flow_control(n); checksum(internet); open(implicit)` |
 //! | [`InOrder`] | the same with `ordered` |
 //! | [`Phased`] | phases of `reliable; flow_control(n); checksum(internet); open(implicit)`, each with or without `ordered` |
+//! | [`Adaptive`] | the same; both ends agree on order, fences and retransmissions as they go |
 //! | [`Selective`] | `reliable; unordered; selective_retransmission; congestion(bbr); flow_control(n); checksum(crc32c); open(implicit)` |
 //! | [`DedicatedLine`] | `reliable; nak; dedicated(rate); flow_control(n); checksum(crc32c); open(implicit)` |
 //! | [`WholeWindow`] | `reliable; ordered; go_back_n; dedicated(rate); checksum(internet); open(implicit)` |
@@ -52,6 +53,16 @@ configuration! {
     pub Phased<M> like AnyOrder {
         Ordering: ordering::ByEpoch<M>,
     } switching [switching::InPhases]
+}
+
+configuration! {
+    /// Messages by the rule on which both ends agree while data flow. They begin with that of the
+    /// first of [`PolicyValues::phases`](stackwright_policies::profile::PolicyValues), as
+    /// [`STRONGEST`](stackwright_contract::PhaseRule::STRONGEST).
+    pub Adaptive<M> like AnyOrder {
+        Ordering: ordering::ByEpoch<M>,
+        Recovery: recovery::LimitedRetransmissions<recovery::RackTlp>,
+    } switching [switching::Negotiated]
 }
 
 configuration! {

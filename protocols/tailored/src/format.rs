@@ -12,7 +12,7 @@ use stackwright_wire::{Header, Malformed, Message};
 
 use crate::header::{
     InquiryNumber, LongCheck, NumberSpan, OpeningHashes, OpeningToken, PacketCheck, PartHeader,
-    PieceHeader, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
+    PieceHeader, ReasonCode, ReportHeader, RuleHeader, TailoredHeader, TailoredKind,
 };
 use crate::opening::Opening;
 
@@ -50,6 +50,8 @@ pub(crate) struct PacketTerms {
     pub(crate) abandons: bool,
     /// Whether phases have services of their own.
     pub(crate) switches: bool,
+    /// Whether the two sides negotiate rules.
+    pub(crate) negotiates: bool,
     /// What both sides must have in common.
     pub(crate) hashes: OpeningHashes,
     /// Hashes of other protocols that a called side takes.
@@ -87,6 +89,7 @@ impl PacketTerms {
         answers: true,
         abandons: false,
         switches: false,
+        negotiates: false,
         hashes: OpeningHashes { configuration: 0, protocol: 0 },
         accepts: &[],
     };
@@ -220,6 +223,7 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
 
     fn report_room(&self) -> usize {
         let before = Format::<M>::headroom(self) + ReportHeader::LENGTH + ReasonCode::LENGTH;
+        let before = before + if self.terms.negotiates { RuleHeader::LENGTH } else { 0 };
         ((self.path.packet() - before) / (2 * NumberSpan::LENGTH)).min(SPANS_MOST)
     }
 

@@ -145,8 +145,9 @@ pub struct PartHeader {
     pub whole: u16,
 }
 
-/// What its sender has received. Behind it stand a [`ReasonCode`] with `end` or `refuse`, the spans
-/// that were received beyond `upto`, and those that are missing.
+/// What its sender has received. Behind it stand a [`ReasonCode`] with `end` or `refuse`, a
+/// [`RuleHeader`] with `proposes`, the spans that were received beyond `upto`, and those that are
+/// missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct ReportHeader {
     /// The field `credit` is valid.
@@ -160,8 +161,10 @@ pub struct ReportHeader {
     /// With `end`: a message is longer than its receiver takes; the code is how many octets it
     /// takes.
     pub too_long: bool,
+    /// A [`RuleHeader`] follows.
+    pub proposes: bool,
     /// 0.
-    #[bits(11)]
+    #[bits(10)]
     #[fixed(0)]
     pub reserved: (),
     /// The spans that were received.
@@ -194,6 +197,46 @@ impl ReasonCode {
     pub const ANOTHER_PROTOCOL: u32 = 4;
 }
 
+/// What its sender says of the rule by which one of the two sends messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct RuleHeader {
+    /// What it says.
+    #[bits(3)]
+    pub act: RuleActCode,
+    /// Messages are delivered in order.
+    pub ordered: bool,
+    /// They are delivered behind all that was sent in earlier phases.
+    pub fenced: bool,
+    /// A packet is abandoned after some retransmissions.
+    pub abandons: bool,
+    /// The phase that has the rule.
+    #[bits(2)]
+    pub phase: u8,
+    /// Which of the questions with this `number` it is, from 0.
+    pub nth: u8,
+    /// Why it is refused; else the retransmissions before a packet is abandoned, or 0.
+    pub detail: u16,
+    /// The number that was expected next when the question was first asked.
+    pub number: u32,
+}
+
+/// What is said of a rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RuleActCode {
+    /// A receiver of messages asks for it.
+    Wish = 1,
+    /// The sender goes by it.
+    Grant = 2,
+    /// The sender does not, for the reason.
+    Decline = 3,
+    /// A sender of messages asks whether it is taken.
+    Propose = 4,
+    /// The receiver takes it.
+    Accept = 5,
+    /// The receiver does not, for the reason.
+    Refuse = 6,
+}
+
 /// A span of numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct NumberSpan {
@@ -208,6 +251,20 @@ impl FieldValue for TailoredKind {
     fn from_bits(bits: u64) -> Option<Self> {
         use TailoredKind::*;
         [Unit, Piece, Report, Gap].into_iter().find(|kind| *kind as u64 == bits)
+    }
+
+    #[inline]
+    fn to_bits(&self) -> u64 {
+        *self as u64
+    }
+}
+
+impl FieldValue for RuleActCode {
+    #[inline]
+    fn from_bits(bits: u64) -> Option<Self> {
+        use RuleActCode::*;
+        let all = [Wish, Grant, Decline, Propose, Accept, Refuse];
+        all.into_iter().find(|act| *act as u64 == bits)
     }
 
     #[inline]

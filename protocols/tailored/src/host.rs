@@ -67,6 +67,7 @@ impl<T: Tailoring> TailoredHost<T> {
             answers: tailoring.answers(),
             abandons: tailoring.abandons(),
             switches: tailoring.switches(),
+            negotiates: tailoring.negotiates(),
             hashes: OpeningHashes { configuration: 0, protocol: config.protocol },
             accepts: config.accepts,
         };
@@ -114,6 +115,9 @@ impl<T: Tailoring> TailoredHost<T> {
         hasher.write_u8(u8::from(self.terms.abandons));
         if self.terms.switches {
             self.tailoring.values().phases.hash(&mut hasher);
+        }
+        if self.terms.negotiates {
+            hasher.write_u8(1);
         }
         hasher.finish() as u32
     }

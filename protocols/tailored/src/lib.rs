@@ -11,6 +11,7 @@
 //! | `header.rs` | the headers |
 //! | `format.rs`, `opening.rs` | the packets of one association, and what they say of its opening |
 //! | `receive.rs`, `send.rs` | octets to words, and words to octets |
+//! | `rules.rs` | what a packet says of the rules by which messages go |
 //! | `host.rs` | the associations of a station |
 //! | `config.rs` | the configuration of a station |
 //! | `syntax.rs` | the syntax of a packet, for programs that display packets |
@@ -26,6 +27,7 @@ pub mod header;
 mod host;
 mod opening;
 mod receive;
+mod rules;
 mod send;
 mod services;
 mod syntax;

@@ -16,6 +16,7 @@ use crate::header::{
     TailoredKind,
 };
 use crate::opening::Opening;
+use crate::rules;
 
 /// Reads spans: they rise from `from` on, and none touches another.
 fn spans<M: Message>(
@@ -106,6 +107,12 @@ impl<M: Message> TailoredFormat<M> {
                 let what = if told.refuse { Signals::REFUSE } else { Signals::END };
                 signals = signals.with(what).with(Signals::because(code));
                 signals = signals.with(Signals::TOO_LONG.when(told.end && told.too_long));
+            }
+            if told.proposes {
+                if !self.terms.negotiates || told.refuse {
+                    return Err(Dropped::Malformed);
+                }
+                incoming.proposal = Some(rules::read(view, &packet.pull()?)?);
             }
             report.upto = unwrap(told.upto, 32, view.sent_upto);
             report.answers = told.answered.then_some(told.answers);

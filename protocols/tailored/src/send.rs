@@ -13,6 +13,7 @@ use crate::header::{
     TailoredKind,
 };
 use crate::opening::Opening;
+use crate::rules;
 
 pub(crate) fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
     let start = octets.len();
@@ -28,6 +29,7 @@ pub(crate) const fn silent() -> ReportHeader {
         end: false,
         refuse: false,
         too_long: false,
+        proposes: false,
         reserved: (),
         held: 0,
         missing: 0,
@@ -79,7 +81,8 @@ impl<M> TailoredFormat<M> {
     /// Writes a packet without its body.
     pub(crate) fn write(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
         let report = say.report.take();
-        let unit = if report.is_some() { None } else { say.unit.take() };
+        let is_report = report.is_some() || say.proposal.is_some();
+        let unit = if is_report { None } else { say.unit.take() };
         let opening = self.opening(say.signals);
         let part = unit.and_then(|unit| self.part(view, &unit, opening));
         if unit.is_some_and(|unit| part.as_ref().is_some_and(|part| part.end < unit.octets)) {
@@ -139,13 +142,14 @@ impl<M> TailoredFormat<M> {
             say.part = part;
             return;
         }
-        let credit = say.credit.take();
+        let (credit, proposal) = (say.credit.take(), say.proposal.take());
         let answers = report.and_then(|report| report.answers);
         let told = ReportHeader {
             credits: credit.is_some(),
             answered: answers.is_some(),
             end: says.has(Signals::END),
             too_long: why.has(Signals::TOO_LONG),
+            proposes: proposal.is_some(),
             held: report.map_or(0, |report| report.held.len() as u8),
             missing: report.map_or(0, |report| report.missing.len() as u8),
             upto: report.map_or(view.received_upto, |report| report.upto) as u32,
@@ -156,6 +160,9 @@ impl<M> TailoredFormat<M> {
         put(&told, octets);
         if told.end {
             put(&ReasonCode { code: why.code() }, octets);
+        }
+        if let Some(proposal) = &proposal {
+            put(&rules::written(proposal), octets);
         }
         for span in report.iter().flat_map(|report| report.held.iter().chain(&report.missing)) {
             put(&NumberSpan { start: span.start as u32, end: span.end as u32 }, octets);

@@ -127,12 +127,14 @@ pub fn demand<'a, A: AsRef<str> + 'a>(
                     "new_reno" => CongestionKind::NewReno,
                     "cubic" => CongestionKind::Cubic,
                     "bbr" => CongestionKind::Bbr,
+                    "fitted" => CongestionKind::Fitted,
                     "probing" => CongestionKind::Probing,
                     "absent" => CongestionKind::Absent,
                     _ => {
                         return Err(refused(
                             "there is no such congestion control",
-                            "write `congestion(cubic)`, or aimd, new_reno, bbr, probing, absent",
+                            "write `congestion(cubic)`, or aimd, new_reno, bbr, fitted, probing, \
+                             absent",
                         ));
                     }
                 };

@@ -5,7 +5,8 @@ use stackwright_wire::syntax::{Case, Discriminant, Layout, Step, field};
 
 use crate::header::{
     InquiryNumber, InternetCheck, LongCheck, NumberSpan, OpeningHashes, OpeningStage, OpeningToken,
-    PacketCheck, PartHeader, PieceHeader, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
+    PacketCheck, PartHeader, PieceHeader, ReasonCode, ReportHeader, RuleHeader, TailoredHeader,
+    TailoredKind,
 };
 
 /// Any packet.
@@ -83,7 +84,14 @@ const PACKET: [Step; 6] = [
     },
 ];
 
-const REPORT: &[Step] = &[of::<ReportHeader>(), REASON[0], Step::Repeat(&[of::<NumberSpan>()])];
+const REPORT: &[Step] =
+    &[of::<ReportHeader>(), REASON[0], RULE[0], Step::Repeat(&[of::<NumberSpan>()])];
+
+const RULE: [Step; 1] = [Step::Choice {
+    by: Discriminant::Value(field(ReportHeader::NAME, "proposes")),
+    cases: &[Case { value: 1, name: "rule", steps: &[of::<RuleHeader>()] }],
+    otherwise: &[],
+}];
 
 /// An end or a refusal has a reason, and never both.
 const REASON: [Step; 1] = [Step::Choice {

@@ -47,6 +47,11 @@ pub trait Tailoring: 'static {
         <Self::Configuration as Configuration>::Switching::SWITCHES
     }
 
+    /// Returns whether the two sides negotiate rules while data flow.
+    fn negotiates(&self) -> bool {
+        <Self::Configuration as Configuration>::Switching::NEGOTIATES
+    }
+
     /// Returns the check of packets.
     fn check(&self) -> PacketCheck;
 

@@ -7,7 +7,8 @@ use stackwright_contract::services::{
     MessageProperties,
 };
 use stackwright_contract::{
-    Address, CallSign, Command, CommandError, Handle, Participant, PathLimits, Trouble, Word,
+    Address, CallSign, Command, CommandError, Handle, Participant, PathLimits, PhaseRule,
+    RuleRefusal, Trouble, Word,
 };
 use stackwright_wire::{Message as _, SingleBuffer};
 
@@ -56,7 +57,10 @@ fn requests() -> Vec<Request> {
     let mut words: Vec<_> = addresses.map(|local| Request::Listen { listener, local }).collect();
     let sent = batches().into_iter();
     words.extend(sent.map(|(batch, properties)| Request::Send { association, batch, properties }));
-    let commands = [Command::Unread, Command::Renegotiate, Command::Phase(200)];
+    let rule = PhaseRule { ordered: true, fenced: false, resends: Some(300) };
+    let wish = Command::Wish(PhaseRule { fenced: true, ..PhaseRule::default() });
+    let require = Command::Require(rule);
+    let commands = [Command::Unread, Command::Renegotiate, Command::Phase(200), require, wish];
     words.extend(commands.map(|command| Request::Control { association, command }));
     let [first, second] = [participants()[0], participants()[1]];
     words.extend([None, Some(second)].map(|local| Request::Open {
@@ -94,7 +98,8 @@ fn indications() -> Vec<Indication> {
         batch,
         properties,
     }));
-    let errors = [CommandError::Unknown, CommandError::Busy, CommandError::Declined];
+    let refused = CommandError::Refused(RuleRefusal::TooWeak);
+    let errors = [CommandError::Unknown, CommandError::Busy, CommandError::Declined, refused];
     let outcomes = errors.into_iter().map(Err).chain([Ok(70_000)]);
     words.extend(outcomes.map(|outcome| Indication::Controlled { association, outcome }));
     let troubles = [

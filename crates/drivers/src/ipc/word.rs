@@ -11,7 +11,8 @@ use stackwright_contract::services::{
     Transfer,
 };
 use stackwright_contract::{
-    Command, CommandError, Guarantees, Handle, PathLimits, SecurityError, Trouble, Word,
+    Command, CommandError, Guarantees, Handle, PathLimits, PhaseRule, RuleRefusal, SecurityError,
+    Trouble, Word,
 };
 use stackwright_wire::Message;
 
@@ -103,13 +104,15 @@ pub(super) fn of_request<T: Crossing>(request: &mut AssociationRequest<T>) -> Fi
         }
         Request::Tell { order, .. } => match *order {},
         Request::Control { command, .. } => {
-            let (detail, flags) = match command {
-                Command::Unread => (1, 0),
-                Command::Renegotiate => (2, 0),
-                Command::Phase(phase) => (3, *phase),
-                _ => (0, 0),
+            let (detail, flags, number) = match command {
+                Command::Unread => (1, 0, 0),
+                Command::Renegotiate => (2, 0, 0),
+                Command::Phase(phase) => (3, *phase, 0),
+                Command::Require(rule) => of_rule(4, *rule),
+                Command::Wish(rule) => of_rule(5, *rule),
+                _ => (0, 0, 0),
             };
-            Fields { detail, flags, ..Fields::of(kind::CONTROL, name) }
+            Fields { detail, flags, number, ..Fields::of(kind::CONTROL, name) }
         }
         Request::Finish { .. } => Fields::of(kind::FINISH, name),
         Request::Abort { code, .. } => Fields { number: *code, ..Fields::of(kind::ABORT, name) },
@@ -143,6 +146,8 @@ pub(super) fn request<T: Crossing>(
                 1 => Command::Unread,
                 2 => Command::Renegotiate,
                 3 => Command::Phase(fields.flags),
+                4 => Command::Require(rule(fields)),
+                5 => Command::Wish(rule(fields)),
                 _ => return None,
             };
             Request::Control { association, command }
@@ -181,6 +186,7 @@ pub(super) fn of_indication<T: Crossing>(indication: &AssociationIndication<T>) 
                 Err(CommandError::Unknown) => (1, 0),
                 Err(CommandError::Busy) => (2, 0),
                 Err(CommandError::Declined | CommandError::Insecure { .. }) => (3, 0),
+                Err(CommandError::Refused(why)) => (4, *why as u32),
             };
             Fields { detail, number, ..Fields::of(kind::CONTROLLED, name) }
         }
@@ -255,6 +261,9 @@ pub(super) fn heard_indication<T: Crossing>(
                 1 => Err(CommandError::Unknown),
                 2 => Err(CommandError::Busy),
                 3 => Err(CommandError::Declined),
+                4 => {
+                    Err(CommandError::Refused(RuleRefusal::of(u16::try_from(number).unwrap_or(0))))
+                }
                 _ => return None,
             };
             Indication::Controlled { association, outcome }
@@ -277,6 +286,19 @@ pub(super) fn heard_indication<T: Crossing>(
         kind::ENDED => Indication::Ended { name, why: ended(fields.detail, number)? },
         _ => return None,
     }))
+}
+
+/// Returns the detail, the flags and the number of a command with a rule.
+fn of_rule(detail: u8, rule: PhaseRule) -> (u8, u8, u32) {
+    let PhaseRule { ordered, fenced, resends } = rule;
+    let flags = u8::from(ordered) | u8::from(fenced) << 1 | u8::from(resends.is_some()) << 2;
+    (detail, flags, resends.unwrap_or(0).into())
+}
+
+fn rule(fields: &Fields) -> PhaseRule {
+    let has = |flag: u8| fields.flags & flag != 0;
+    let resends = has(4).then_some(fields.number as u16);
+    PhaseRule { ordered: has(1), fenced: has(2), resends }
 }
 
 /// `own`: lifetime, number, whether there is one, priority, kind, ECN, returned.

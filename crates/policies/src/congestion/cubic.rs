@@ -106,6 +106,14 @@ impl Cubic {
         }
     }
 
+    /// Creates the window for a path that holds `octets` octets: it grows slowly from there on.
+    pub(super) fn inheriting(packet: u64, octets: u64) -> Self {
+        let mut cubic = Cubic::new(packet);
+        cubic.curve.window = octets.max(LEAST * packet) as f64;
+        cubic.curve.threshold = cubic.curve.window;
+        cubic
+    }
+
     /// Lets slow start grow the window, or ends it.
     fn start(&mut self, view: &View, acknowledged: &Acknowledged) {
         let curve = &mut self.curve;

@@ -2,12 +2,13 @@
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use stackwright_contract::PhaseRule;
 use stackwright_transport::component;
 use stackwright_transport::slots::Ordering;
 use stackwright_transport::words::{Epoch, EpochMark, Unit};
 use stackwright_wire::Message;
 
-use crate::switching::{PhaseRule, PhaseRules};
+use crate::switching::PhaseRules;
 
 /// What a unit that waits costs beside its octets.
 const OVERHEAD: usize = 128;
@@ -127,6 +128,17 @@ impl<M> ByEpoch<M> {
 impl<M: Message> Ordering<M> for ByEpoch<M> {
     fn on_mark(&mut self, mark: EpochMark) {
         self.mark = mark;
+    }
+
+    fn on_rule(&mut self, phase: u8, rule: PhaseRule) -> bool {
+        let phase = usize::from(phase);
+        let is_newest = self.live.back().is_some_and(|live| live.epoch.phase() == phase);
+        let is_used = is_newest || self.waiting.values().any(|(epoch, _)| epoch.phase() == phase);
+        match self.rules.get_mut(phase) {
+            Some(known) if !is_used => *known = Some(rule),
+            known => return known.copied().flatten() == Some(rule),
+        }
+        true
     }
 
     fn arrive(&mut self, unit: Unit<M>) -> Option<Unit<M>> {

@@ -138,6 +138,7 @@ impl Plan {
                 Sharing::NewReno => values.part::<_, congestion::NewReno>(),
                 Sharing::Bbr => values.part::<_, congestion::Bbr>(),
                 Sharing::Cubic => values.part::<_, congestion::Cubic>(),
+                Sharing::Fitted => values.part::<_, congestion::Fitted>(),
                 Sharing::Probing => values.part::<_, congestion::Probing>(),
             },
             rate: match select.rate.0 {

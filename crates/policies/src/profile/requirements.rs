@@ -70,6 +70,8 @@ pub enum CongestionKind {
     Cubic,
     /// BBR.
     Bbr,
+    /// CUBIC or BBR, whichever suits what the path shows while data flow.
+    Fitted,
     /// Two inquiries find out why something was lost.
     Probing,
 }

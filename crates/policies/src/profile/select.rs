@@ -92,6 +92,7 @@ selected! {
         NewReno: congestion::NewReno,
         Bbr: congestion::Bbr,
         Cubic: congestion::Cubic,
+        Fitted: congestion::Fitted,
         Probing: congestion::Probing,
     }
     Pacing in "rate" { Absent: rate::Absent, Paced: rate::Paced, PacedByCongestion: rate::PacedByCongestion }
@@ -410,6 +411,9 @@ const OVERTAKEN_ALONE: (Recovering, &str) = (
     "sends again, one by one, what later packets have overtaken: the format's lists say which",
 );
 
+const FITTED: &str =
+    "begins with CUBIC, and gives way to BBR while that would deliver a fifth more";
+
 fn congestion(requirements: &Requirements, path: &Path, asks: bool) -> (Sharing, &'static str) {
     let asked_for = "it was asked for";
     match requirements.congestion {
@@ -421,6 +425,7 @@ fn congestion(requirements: &Requirements, path: &Path, asks: bool) -> (Sharing,
         CongestionKind::NewReno => return (Sharing::NewReno, asked_for),
         CongestionKind::Cubic => return (Sharing::Cubic, asked_for),
         CongestionKind::Bbr => return (Sharing::Bbr, asked_for),
+        CongestionKind::Fitted => return (Sharing::Fitted, FITTED),
         CongestionKind::Probing => return (Sharing::Probing, asked_for),
     }
     if !requirements.reliable {
@@ -457,7 +462,7 @@ fn rate(requirements: &Requirements, path: &Path, sharing: Sharing) -> (Pacing, 
             Pacing::PacedByCongestion,
             "as fast as was measured: a burst would queue, and be measured as a longer path",
         ),
-        None if matches!(sharing, Sharing::Cubic | Sharing::NewReno) => (
+        None if matches!(sharing, Sharing::Cubic | Sharing::NewReno | Sharing::Fitted) => (
             Pacing::PacedByCongestion,
             "a window leaves over a round trip: at once, it would overflow a short queue",
         ),

@@ -9,7 +9,7 @@ use stackwright_transport::{IntoPart, SlotPart};
 use super::{Bounds, FixedRate, Path};
 use crate::framing::Forgetting;
 use crate::rtt::SampleSource;
-use crate::switching::{InPhases, PhaseRules};
+use crate::switching::{InPhases, Negotiated, PhaseRules};
 use crate::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
     rate, recovery, rtt,
@@ -155,6 +155,7 @@ from_values! {
     congestion::NewReno: |values| congestion::NewReno::new(values.path.packet as u64),
     congestion::Cubic: |values| congestion::Cubic::new(values.path.packet as u64),
     congestion::Bbr: |values| congestion::Bbr::new(values.path.packet as u64),
+    congestion::Fitted: |values| congestion::Fitted::new(values.path.packet as u64),
     congestion::Probing: |values| congestion::Probing::new(values.path.packet as u64),
     rate::Absent: |_| rate::Absent,
     rate::Paced: |values| {
@@ -177,6 +178,12 @@ impl FromValues for () {
 impl FromValues for InPhases {
     fn from_values(values: &PolicyValues) -> Self {
         InPhases::new(values.phases)
+    }
+}
+
+impl FromValues for Negotiated {
+    fn from_values(values: &PolicyValues) -> Self {
+        Negotiated::new(values.phases)
     }
 }
 

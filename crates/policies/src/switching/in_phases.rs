@@ -1,20 +1,9 @@
 //! Phases that both sides know.
 
+use stackwright_contract::PhaseRule;
 use stackwright_transport::component;
 use stackwright_transport::slots::Switching;
 use stackwright_transport::words::{Epoch, EpochMark, View};
-
-/// The rules by which the messages of a phase go.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct PhaseRule {
-    /// Whether they are delivered in the order in which they were sent.
-    pub ordered: bool,
-    /// Whether none is delivered before all that was sent in earlier phases was, but for what was
-    /// abandoned.
-    pub fenced: bool,
-    /// How many times a packet is sent again before it is abandoned; `None`: as often as it takes.
-    pub resends: Option<u16>,
-}
 
 /// The rules of each phase, by number; `None`: there is no such phase.
 pub type PhaseRules = [Option<PhaseRule>; Epoch::PHASES];
@@ -36,13 +25,13 @@ pub type PhaseRules = [Option<PhaseRule>; Epoch::PHASES];
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InPhases {
-    rules: PhaseRules,
+    pub(super) rules: PhaseRules,
     /// The phase that was entered last.
-    entered: u8,
+    pub(super) entered: u8,
     /// The epoch of the newest message.
-    newest: Epoch,
+    pub(super) newest: Epoch,
     /// The last two epochs of which a unit has left, and their first numbers: the newest first.
-    begun: [(Epoch, u64); 2],
+    pub(super) begun: [(Epoch, u64); 2],
 }
 
 impl InPhases {

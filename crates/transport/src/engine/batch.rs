@@ -344,6 +344,7 @@ impl<C: Configuration> Association<C> {
             signals: Signals::NONE,
             terms: None,
             mark: None,
+            proposal: None,
             priority: self.priority,
             stamp: slots.lifetime.stamp(view, since, lifetime),
             clock: slots.lifetime.clock(view),

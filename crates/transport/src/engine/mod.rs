@@ -13,6 +13,7 @@
 //! | `questions.rs` | the numbers of inquiries |
 //! | `inbox.rs` | the application takes what has arrived |
 //! | `ends.rs` | it closes, gives up, or is over |
+//! | `switch.rs` | the rules by which messages go change |
 //! | `moves.rs` | the path has changed |
 //! | `memory.rs` | memory that associations share |
 
@@ -27,6 +28,7 @@ mod questions;
 mod receive;
 mod report;
 mod send;
+mod switch;
 mod timers;
 
 use alloc::boxed::Box;
@@ -234,12 +236,6 @@ impl<C: Configuration> Association<C> {
     /// Sets how fast this side takes data. Returns whether the peer is told.
     pub fn set_terms(&mut self, terms: Terms) -> bool {
         self.slots.rate.set_terms(terms)
-    }
-
-    /// Has the messages of the layer above go by the rules of `phase` from now on. Returns whether
-    /// there is such a phase.
-    pub fn enter(&mut self, phase: u8) -> bool {
-        self.slots.switching.enter(phase)
     }
 
     /// Takes a message to be sent.

@@ -189,6 +189,9 @@ impl<C: Configuration> Association<C> {
             let times = (segment.stamp, segment.echo);
             self.on_report(view, &mut memory.heard, times, &memory.pool);
         }
+        if let Some(proposal) = segment.proposal {
+            self.on_proposal(&self.view(view.now), proposal)?;
+        }
         if let Some(rest) = segment.rest.take() {
             rest.reclaim(&memory.pool);
         }

@@ -36,6 +36,7 @@ impl<C: Configuration> Association<C> {
             || slots.acknowledgement.deadline() <= now
             || slots.connection.due(&view)
             || self.tells_terms()
+            || self.proposal(&view).is_some()
             || self.asks(&view, Occasion::Nothing)
     }
 
@@ -55,6 +56,7 @@ impl<C: Configuration> Association<C> {
         let says = signals
             || self.reports(&view, memory)
             || self.tells_terms()
+            || self.proposal(&view).is_some()
             || self.asks(&view, Occasion::Nothing);
         self.has_ended(&view) || view.drained && !says
     }
@@ -129,7 +131,9 @@ impl<C: Configuration> Association<C> {
             None => Occasion::Nothing,
         };
         let asking = self.asks(&view, occasion);
-        if next.is_none() && !reporting && !signalling && !asking && !self.tells_terms() {
+        let proposal = self.proposal(&view);
+        let tells = self.tells_terms() || proposal.is_some();
+        if next.is_none() && !reporting && !signalling && !asking && !tells {
             return None;
         }
 
@@ -149,6 +153,7 @@ impl<C: Configuration> Association<C> {
             signals,
             terms,
             mark: next.and_then(|next| slots.switching.mark(next.start, next.epoch)),
+            proposal,
             priority: self.priority,
             stamp: slots.lifetime.stamp(&view, since, lifetime),
             clock: slots.lifetime.clock(&view),
@@ -166,8 +171,10 @@ impl<C: Configuration> Association<C> {
         let asked = (asking && saying.inquiry.is_none()).then_some(number);
         let said = signals.without(saying.signals);
         let terms_left = terms.is_some() && saying.terms.is_none();
+        let proposed = proposal.is_some() && saying.proposal.is_none();
+        let told = terms_left || proposed;
         assert!(
-            unit_left || reported || asked.is_some() || said != Signals::NONE || terms_left,
+            unit_left || reported || asked.is_some() || said != Signals::NONE || told,
             "a format takes something"
         );
         let body = next.filter(|_| unit_left).map(|next| next.pieces.first_octets());
@@ -181,6 +188,9 @@ impl<C: Configuration> Association<C> {
         }
         if terms_left {
             slots.rate.on_terms_said();
+        }
+        if proposed {
+            slots.switching.on_proposed(&view);
         }
         self.tell_packets(&view, said, octets, body.unwrap_or(0));
         if !unit_left {

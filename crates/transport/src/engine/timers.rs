@@ -7,7 +7,7 @@ use super::{Association, Probe};
 use crate::configuration::Configuration;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
-    Inquiry as _, Rate as _, Recovery as _, Rtt as _,
+    Inquiry as _, Rate as _, Recovery as _, Rtt as _, Switching as _,
 };
 use crate::words::{Ending, Nanoseconds, SECOND, View};
 
@@ -37,6 +37,7 @@ impl<C: Configuration> Association<C> {
         }
         self.slots.connection.on_time(&view);
         self.slots.inquiry.on_time(&view, self.slots.connection.heard());
+        self.slots.switching.on_time(&view);
         self.probe(&view);
         self.cut_for_window(&view);
         let numbers = self.slots.framing.forget(&view);
@@ -239,6 +240,7 @@ impl<C: Configuration> Association<C> {
         let mut at = self.next_receiving();
         if slots.connection.may_send(0) {
             at = at.min(slots.inquiry.deadline(&view)).min(slots.congestion.deadline());
+            at = at.min(slots.switching.deadline());
         }
         for deadline in
             [overtaken, overdue, self.dead_at(&view), self.probe_at(&view), tries, ready]

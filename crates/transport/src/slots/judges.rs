@@ -4,6 +4,7 @@ use core::num::{NonZeroU32, NonZeroU64};
 use core::ops::Range;
 
 use stackwright_contract::Instant;
+use stackwright_contract::ask::SendingChange;
 
 use super::slot;
 use crate::sending::Acknowledged;
@@ -126,6 +127,8 @@ slot! {
     trait Congestion wrapped by WrapsCongestion {
         /// Returns the most octets in flight; 0: none leaves now.
         fn window(&self) -> u64;
+        /// Returns the last changes that it made of how it judges, ten at the most.
+        fn changes(&self) -> &[SendingChange] = &[];
         /// Records that a unit left, or several at one moment.
         fn on_sent(&mut self, view: &View) = ();
         /// Records what was acknowledged. The view is of before.

@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use stackwright_contract::Instant;
+use stackwright_contract::PhaseRule;
 use stackwright_contract::services::MessageProperties;
 use stackwright_wire::Pool;
 
@@ -14,6 +15,9 @@ slot! {
     trait Ordering<M> {
         /// Records what the packet of the unit that arrives next says of its epoch.
         fn on_mark(&mut self, mark: EpochMark) = ();
+        /// Has the units of `phase` go by `rule` from now on. Returns whether they do: not where
+        /// units may arrive that go by the one before.
+        fn on_rule(&mut self, phase: u8, rule: PhaseRule) -> bool = false;
         /// Takes a unit that arrived; returns it if it may be delivered at once.
         fn arrive(&mut self, unit: Unit<M>) -> Option<Unit<M>>;
         /// Returns whether every unit is delivered as it comes.

@@ -43,7 +43,7 @@ pub use judges::{
 };
 pub use membership::{DroppedMember, GroupCounts, MemberFault, Membership};
 pub use messages::{Framing, Joined, Ordering};
-pub use switching::Switching;
+pub use switching::{CommandAnswer, Switching};
 
 /// A policy around another one.
 pub trait Wraps {

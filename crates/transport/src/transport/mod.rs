@@ -20,8 +20,8 @@ use core::num::NonZeroU64;
 use stackwright_base::features::Needs;
 use stackwright_base::{Arrival, Below, Features, Hooks, Layer, Origin, Place, Stray, Unexpected};
 use stackwright_contract::ask::{
-    Counters, KeepsLifetimes, Longest, PacketCounts, PathReport, PathStatistics, Query, Question,
-    Reserve, RoundTrip,
+    Counters, HowItSends, KeepsLifetimes, Longest, PacketCounts, PathReport, PathStatistics, Query,
+    Question, Reserve, RoundTrip,
 };
 use stackwright_contract::services::{
     Batch, BatchMessages, Code, Credit, Datagrams, Ended, MessageProperties, PropertiesOf,
@@ -492,6 +492,7 @@ impl<H: Host> Hooks for Associations<H> {
                 Some(PacketCounts { sent, received, retransmitted })
             })
             .answer::<PathStatistics>(|_| Some(path_report(engine)))
+            .answer::<HowItSends>(|_| Some(engine.how_it_sends()))
             .answer::<GroupMembers>(|_| engine.slots().membership.counts())
             .answer::<Reserve<MessageOf<H>>>(|reserve| self.reserve(engine, reserve));
     }
@@ -535,14 +536,20 @@ impl<H: Host> Hooks for Associations<H> {
         at: &mut impl Place<Self>,
         command: Command,
     ) -> Option<Result<u32, CommandError>> {
-        if let Command::Phase(phase) = command {
-            let enters = at.association().engine.enter(phase);
-            return Some(if enters { Ok(0) } else { Err(CommandError::Declined) });
-        }
-        let Some(terms) = Terms::of(command) else { return Some(Err(CommandError::Unknown)) };
-        let tells = at.association().engine.set_terms(terms);
         at.later();
-        Some(if tells { Ok(0) } else { Err(CommandError::Declined) })
+        let now = at.cx().now();
+        let engine = &mut at.association().engine;
+        let is_done = match command {
+            Command::Require(rule) => return engine.require(now, rule),
+            Command::Wish(rule) => return engine.wish(now, rule),
+            Command::Phase(phase) => Some(engine.enter(phase)),
+            _ => Terms::of(command).map(|terms| engine.set_terms(terms)),
+        };
+        engine.in_turn(Some(match is_done {
+            Some(true) => Ok(0),
+            Some(false) => Err(CommandError::Declined),
+            None => Err(CommandError::Unknown),
+        }))
     }
 
     fn finish(&mut self, at: &mut impl Place<Self>) {

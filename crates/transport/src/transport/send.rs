@@ -41,6 +41,9 @@ impl<H: Host> Associations<H> {
         while let Some(nth) = at.association().engine.take_abandoned() {
             at.cx().event(H::FACTS.name, format_args!("message {nth} was abandoned"));
         }
+        while let Some(answer) = at.association().engine.take_answer() {
+            at.controlled(answer);
+        }
         let session = at.association();
         let mut released = session.engine.released();
         // Not while nothing is on its way: a message that is longer than all of the credit may then

@@ -1,5 +1,7 @@
 //! Epochs: what was sent between two changes of the rules.
 
+use stackwright_contract::{PhaseRule, RuleRefusal};
+
 /// The units that were sent between two changes of the rules, and the phase by whose rules they
 /// go. Later ones are greater.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -34,6 +36,12 @@ impl Epoch {
         is_phase.then_some(Epoch((serial << BITS) | u32::from(phase)))
     }
 
+    /// Returns the epoch of the same number in `phase`.
+    #[must_use]
+    pub const fn in_phase(self, phase: u8) -> Self {
+        Epoch((self.serial() << BITS) | (phase as u32 % Self::PHASES as u32))
+    }
+
     /// Returns the four bits that a packet carries.
     pub const fn bits(self) -> u8 {
         self.0 as u8 & 0b1111
@@ -57,6 +65,39 @@ pub struct EpochMark {
     pub bits: u8,
     /// Whether the unit is the first of its epoch.
     pub first: bool,
+}
+
+/// What two ends tell each other of the rule by which one of them sends. A question is repeated
+/// until an answer with the same phase and date arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RuleProposal {
+    /// What is said of the rule.
+    pub act: RuleAct,
+    /// The phase that has the rule from then on; 0 in a wish.
+    pub phase: u8,
+    /// The rule.
+    pub rule: PhaseRule,
+    /// The date of the question, by which an old copy is told from a new question: the number that
+    /// the sender of messages, or in a wish their receiver, expected next when it asked, and a
+    /// count of the questions with that number.
+    pub date: (u64, u8),
+}
+
+/// What is said of a rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RuleAct {
+    /// A receiver of messages asks for it.
+    Wish,
+    /// The answer to a wish: a sender goes by it, or is about to.
+    Grant,
+    /// The answer to a wish: it does not.
+    Decline(RuleRefusal),
+    /// A sender of messages asks whether its receiver takes it.
+    Propose,
+    /// The answer to a proposal: it takes it.
+    Accept,
+    /// The answer to a proposal: it does not.
+    Refuse(RuleRefusal),
 }
 
 #[cfg(test)]

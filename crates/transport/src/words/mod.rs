@@ -10,7 +10,7 @@ mod view;
 
 use stackwright_wire::Malformed;
 
-pub use epoch::{Epoch, EpochMark};
+pub use epoch::{Epoch, EpochMark, RuleAct, RuleProposal};
 pub use report::{EcnCounts, Report, unwrap};
 pub use segment::{Incoming, Outgoing, ReportRequest, Signals, Timestamp};
 pub use terms::Terms;

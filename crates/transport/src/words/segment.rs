@@ -4,7 +4,7 @@ use core::ops::{BitOr, Range};
 
 use stackwright_contract::services::Code;
 
-use super::{Cargo, Ending, EpochMark, Nanoseconds, Report, Terms, Unit};
+use super::{Cargo, Ending, EpochMark, Nanoseconds, Report, RuleProposal, Terms, Unit};
 
 /// A set of what the two ends tell each other about the association itself; and with an end or a
 /// refusal its [code](Signals::code), in the same number, so that they are compared and combined as
@@ -209,6 +209,8 @@ pub struct Incoming<M> {
     pub terms: Option<Terms>,
     /// The epoch of the unit, where the format carries it.
     pub mark: Option<EpochMark>,
+    /// What its sender says of a rule.
+    pub proposal: Option<RuleProposal>,
     /// The number behind an octet that is expedited, which may still be to come.
     pub expedited: Option<u64>,
     /// What is left of a packet without a unit: its memory is reused.
@@ -230,6 +232,7 @@ impl<M> Incoming<M> {
             echo: None,
             terms: None,
             mark: None,
+            proposal: None,
             expedited: None,
             rest: None,
         }
@@ -259,6 +262,8 @@ pub struct Outgoing<'a> {
     pub terms: Option<Terms>,
     /// The epoch of the unit, if the association switches.
     pub mark: Option<EpochMark>,
+    /// What this side says of a rule.
+    pub proposal: Option<RuleProposal>,
     /// How urgent the association is among others: the smaller, the more urgent; 128 is the
     /// default.
     pub priority: u8,
@@ -280,6 +285,7 @@ impl Outgoing<'_> {
             signals,
             terms: None,
             mark: None,
+            proposal: None,
             priority: 128,
             stamp: Timestamp::default(),
             clock: 0,

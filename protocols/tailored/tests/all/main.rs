@@ -1,6 +1,7 @@
 //! All tests of the crate, in one binary: a module for each subject.
 
 mod checks;
+mod negotiated;
 mod phased;
 mod phases;
 mod resends;

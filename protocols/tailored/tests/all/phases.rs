@@ -28,8 +28,8 @@ configuration! {
     } switching [switching::InPhases]
 }
 
-const ANY: PhaseRule = PhaseRule { ordered: false, fenced: false, resends: None };
-const ORDERED: PhaseRule = PhaseRule { ordered: true, ..ANY };
+pub(super) const ANY: PhaseRule = PhaseRule { ordered: false, fenced: false, resends: None };
+pub(super) const ORDERED: PhaseRule = PhaseRule { ordered: true, ..ANY };
 const RULES: PhaseRules = [
     Some(ANY),
     Some(ORDERED),
@@ -37,7 +37,7 @@ const RULES: PhaseRules = [
     Some(PhaseRule { resends: Some(1), ..ORDERED }),
 ];
 
-fn ends<C: Configuration<Message = M>>(rules: PhaseRules) -> impl Fn(usize) -> Slots<C>
+pub(super) fn ends<C: Configuration<Message = M>>(rules: PhaseRules) -> impl Fn(usize) -> Slots<C>
 where
     Named<C>: Tailoring<Configuration = C, Message = M>,
     C::Integrity: stackwright_policies::profile::FromValues,
@@ -296,11 +296,7 @@ fn forged<C: Configuration<Message = M>>(trial: &mut Trial<C>, kind: TailoredKin
             if header.kind == kind && forged.is_none() {
                 let mut octets = octets.to_vec();
                 TailoredHeader { epoch: 5, ..header }.encode(&mut octets);
-                let check = TailoredHeader::LENGTH..TailoredHeader::LENGTH + 2;
-                octets[check.clone()].fill(0);
-                let mut sum = Internet::new();
-                sum.add(&octets);
-                octets[check].copy_from_slice(&sum.value().to_be_bytes());
+                seal(&mut octets);
                 forged = Some((1 - side, octets));
             }
         });
@@ -309,4 +305,13 @@ fn forged<C: Configuration<Message = M>>(trial: &mut Trial<C>, kind: TailoredKin
     let (side, octets) = forged.expect("a packet");
     trial.inject(side, &octets);
     trial.dropped().iter().map(|(_, why)| *why).collect()
+}
+
+/// Puts the check of a packet into it.
+pub(super) fn seal(octets: &mut [u8]) {
+    let check = TailoredHeader::LENGTH..TailoredHeader::LENGTH + 2;
+    octets[check.clone()].fill(0);
+    let mut sum = Internet::new();
+    sum.add(octets);
+    octets[check].copy_from_slice(&sum.value().to_be_bytes());
 }

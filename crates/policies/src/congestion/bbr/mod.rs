@@ -117,6 +117,12 @@ impl Bbr {
         }
     }
 
+    /// Creates the model for a path that holds `octets` octets, from which it is measured.
+    pub(super) fn inheriting(packet: u64, octets: u64) -> Self {
+        let first = octets.max(FIRST * packet);
+        Bbr { wanted: first, bound: first, has_lost: true, ..Bbr::new(packet) }
+    }
+
     fn burst(&self) -> u64 {
         let millisecond = self.pace.map_or(0, NonZeroU64::get) / 1000;
         millisecond.clamp(2 * self.packet, BURST_MOST.max(2 * self.packet))
