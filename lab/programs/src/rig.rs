@@ -113,10 +113,20 @@ impl Rig {
         let name = self.modems[modem].name;
         self.modems[modem].running = start(self.folder.path(), name, &["-p"]);
         self.listens(modem);
-        let log = fs::read(self.folder.join(&format!("{name}.log"))).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log).into_owned();
-        let terminal = log.split_whitespace().find(|word| word.starts_with("/dev/pts/"));
-        terminal.unwrap_or_else(|| panic!("it names its terminal\n{log}")).into()
+        let log = self.folder.join(&format!("{name}.log"));
+        let mut terminal = None;
+        // It names its terminal after it has opened its ports.
+        eventually(Duration::from_secs(20), || {
+            let log = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
+            let mut whole = log.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+            terminal = whole.find_map(|line| {
+                line.split_whitespace()
+                    .find(|word| word.starts_with("/dev/pts/"))
+                    .map(PathBuf::from)
+            });
+            terminal.is_some()
+        });
+        terminal.unwrap_or_else(|| panic!("it names its terminal\n{}", self.logs()))
     }
 
     /// Returns what the modems and the channel said, for a trial that fails.

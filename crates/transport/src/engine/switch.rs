@@ -50,13 +50,17 @@ impl<C: Configuration> Association<C> {
         self.slots.switching.take_answer()
     }
 
-    /// Returns by which rule it sends, and what has changed of how it sends.
-    pub fn how_it_sends(&self) -> SendingReport {
-        let slots = &self.slots;
-        let mut changes = Vec::from(slots.switching.changes());
-        changes.extend_from_slice(slots.congestion.changes());
+    /// Returns by which rule it sends, and what has changed of how it sends; `None` where nothing of
+    /// it changes.
+    pub fn how_it_sends(&self) -> Option<SendingReport> {
+        let rule = self.slots.switching.rule();
+        let parts = [self.slots.switching.changes(), self.slots.congestion.changes()];
+        if rule.is_none() && parts.iter().all(|changes| changes.is_empty()) {
+            return None;
+        }
+        let mut changes = parts.concat();
         changes.sort_by_key(|change| change.at);
-        SendingReport { rule: slots.switching.rule(), changes }
+        Some(SendingReport { rule, changes })
     }
 
     fn takes(&self, rule: PhaseRule) -> Result<(), RuleRefusal> {

@@ -492,7 +492,7 @@ impl<H: Host> Hooks for Associations<H> {
                 Some(PacketCounts { sent, received, retransmitted })
             })
             .answer::<PathStatistics>(|_| Some(path_report(engine)))
-            .answer::<HowItSends>(|_| Some(engine.how_it_sends()))
+            .answer::<HowItSends>(|_| engine.how_it_sends())
             .answer::<GroupMembers>(|_| engine.slots().membership.counts())
             .answer::<Reserve<MessageOf<H>>>(|reserve| self.reserve(engine, reserve));
     }

@@ -205,7 +205,8 @@ fn a_receiver_wishes_and_the_sender_grants_or_declines() {
         let first = trial.ends[1].association.take_answer();
         let second = trial.ends[1].association.take_answer();
         assert_eq!(second, Some(BUSY));
-        (first, trial.ends[0].association.how_it_sends().rule)
+        let sends = trial.ends[0].association.how_it_sends();
+        (first, sends.and_then(|report| report.rule))
     };
     assert_eq!(wish(&mut trial, ANY), (Some(Ok(0)), Some(ANY)));
     let (_, answers) = longest(&mut trial, ORDERED);
