@@ -1,7 +1,5 @@
 //! The rules by which messages go change: in phases that both sides know, or as they agree.
 
-use alloc::vec::Vec;
-
 use stackwright_contract::ask::SendingReport;
 use stackwright_contract::{CommandError, Instant};
 use stackwright_contract::{PhaseRule, RuleRefusal};
