@@ -1,10 +1,10 @@
 //! The pictures of a folder, and those of them that are kept split.
 
 use std::cell::RefCell;
-use std::fs::{File, Metadata};
+use std::fs::{DirEntry, File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
@@ -14,6 +14,10 @@ use stackwright_jis::{NoPicture, Shelf, SplitCache, SplitPicture};
 
 /// The longest file that is read: one client must not take all memory.
 const OCTETS_MOST: u64 = 64 << 20;
+
+/// Entries of the folder that are looked at for a list of pictures, and the octets of its text.
+const LISTED_FROM: usize = 10_000;
+const LISTED_MOST: usize = 220;
 
 /// A file that was modified less than this ago may be modified again at the same time of the file
 /// system's clock, and is not kept.
@@ -44,6 +48,30 @@ impl Folder {
         let about = file.metadata().ok()?;
         about.is_file().then_some((file, about))
     }
+
+    /// Says that a picture is not there, and names some that are: who fetches a picture has no
+    /// other list of them.
+    fn unknown(&self) -> NoPicture {
+        let entries = self.path.read_dir().into_iter().flatten().flatten().take(LISTED_FROM);
+        let name = |entry: DirEntry| entry.file_name().into_string().ok();
+        let pictures = entries.filter_map(name).filter(|name| {
+            let ending = Path::new(name).extension();
+            ending.is_some_and(|ending| ending.eq_ignore_ascii_case("jpg") || ending == "jpeg")
+                && !name.starts_with('.')
+        });
+        let mut pictures: Vec<String> = pictures.collect();
+        pictures.sort_unstable();
+        let mut text = "there is no picture of this name".to_owned();
+        for (nth, name) in pictures.iter().enumerate() {
+            let before = if nth == 0 { "; there are " } else { ", " };
+            if text.len() + before.len() + name.len() > LISTED_MOST {
+                text += &format!(", and {} others", pictures.len() - nth);
+                break;
+            }
+            text = text + before + name;
+        }
+        (Why::Unknown, text)
+    }
 }
 
 /// # Errors
@@ -69,7 +97,7 @@ impl Shelf for Folder {
 
     fn split(&self, name: &str, most: usize) -> Result<Rc<SplitPicture>, NoPicture> {
         let Some((file, about)) = self.open(name) else {
-            return SplitPicture::of(None, most).map(Rc::new);
+            return Err(self.unknown());
         };
         let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         let version = (about.ino(), about.len(), modified);

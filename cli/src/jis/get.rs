@@ -223,7 +223,9 @@ fn fetch(
         }
     }
     if let Some(screen) = screen {
-        view.partial().into_iter().for_each(|picture| screen.show(picture));
+        // Only the whole file says which way round it is.
+        let picture = view.fetched().map(|fetched| fetched.file).or_else(|| view.partial());
+        picture.into_iter().for_each(|picture| screen.show(picture));
         if let Some(why) = screen.finish() {
             say!("It is not shown: {why}");
         }

@@ -28,7 +28,7 @@ const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), POR
 #[derive(Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Jis {
-    /// Serve the baseline JPEGs of a folder, without its subfolders.
+    /// Serve the JPEGs of a folder, without its subfolders.
     Serve(Serve),
     /// Fetch a picture: as the identical file, as PNG, or into the terminal.
     Get(Get),

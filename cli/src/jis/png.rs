@@ -6,7 +6,7 @@ use stackwright_jis::Pixels;
 /// # Errors
 /// Returns a sentence of the decoder, or of the encoder.
 pub(super) fn of_jpeg(jpeg: &[u8]) -> Result<Vec<u8>, String> {
-    of_pixels(&Pixels::of(jpeg)?, Compression::default())
+    of_pixels(&Pixels::as_shown(jpeg)?, Compression::default())
 }
 
 /// # Errors

@@ -94,7 +94,8 @@ fn a_picture_is_fetched_as_file_as_png_and_into_the_terminal() {
 
     let missing = get(&[&format!("{address}other.jpg")]);
     assert_eq!(missing.code, 1);
-    assert!(missing.stderr.contains("no picture of this name"), "{}", missing.stderr);
+    let text = "no picture of this name; there are two tones.jpg";
+    assert!(missing.stderr.contains(text), "{}", missing.stderr);
     let outside = get(&[host, "../here/two tones.jpg", "-o", "x"]);
     assert!(outside.stderr.contains("no picture of this name"), "{}", outside.stderr);
     let unsuitable = get(&[host, "notes.txt"]);

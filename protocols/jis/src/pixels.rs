@@ -9,7 +9,8 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use crate::jpeg::JpegLayout;
+use crate::jpeg::orientation::orientation;
+use crate::jpeg::{JpegLayout, rewrite};
 
 /// A picture of red, green and blue.
 pub struct Pixels {
@@ -25,16 +26,18 @@ impl Pixels {
     /// Decodes a JPEG.
     ///
     /// # Errors
-    /// Returns a sentence where it is not baseline, is in several scans, or the decoder refuses it.
+    /// Returns a sentence where it is not baseline, or the decoder refuses it.
     pub fn of(jpeg: &[u8]) -> Result<Self, String> {
         let layout = JpegLayout::of(jpeg).map_err(|flaw| flaw.to_string())?;
         // zune-jpeg up to 0.5.16 decodes scans of single components to wrong colours, or loses
         // rows of them, and reports success.
-        if layout.scans.len() > 1 {
-            return Err("its components are in scans of their own, which cannot be decoded here; \
-                        `jpegtran -outfile one.jpg FILE` puts them in one without loss"
-                .into());
-        }
+        let in_one_scan;
+        let jpeg = if layout.scans.len() > 1 {
+            in_one_scan = rewrite::baseline(jpeg).map_err(|flaw| flaw.to_string())?;
+            &in_one_scan
+        } else {
+            jpeg
+        };
         let options = DecoderOptions::default()
             .jpeg_set_out_colorspace(ColorSpace::RGB)
             .set_max_width(1 << 16)
@@ -43,6 +46,42 @@ impl Pixels {
         let rgb = decoder.decode().map_err(|why| format!("it cannot be decoded: {why}"))?;
         let (width, height) = decoder.dimensions().ok_or("it has no size")?;
         Ok(Pixels { width, height, rgb })
+    }
+
+    /// Decodes a JPEG, and turns it as its camera was held.
+    ///
+    /// # Errors
+    /// Returns a sentence as [`Pixels::of`] does.
+    pub fn as_shown(jpeg: &[u8]) -> Result<Self, String> {
+        Ok(Pixels::of(jpeg)?.turned(orientation(jpeg)))
+    }
+
+    /// Turns it: the orientation says where its first row and column are (Exif 2.32, 4.6.4).
+    fn turned(self, orientation: u8) -> Self {
+        if orientation == 1 {
+            return self;
+        }
+        let [right, bottom] = [self.width - 1, self.height - 1];
+        let from = |x: usize, y: usize| match orientation {
+            2 => [right - x, y],
+            3 => [right - x, bottom - y],
+            4 => [x, bottom - y],
+            5 => [y, x],
+            6 => [y, bottom - x],
+            7 => [right - y, bottom - x],
+            8 => [right - y, x],
+            _ => [x, y],
+        };
+        let lies = orientation >= 5;
+        let (width, height) =
+            if lies { (self.height, self.width) } else { (self.width, self.height) };
+        let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+        let pixel = |(x, y)| {
+            let [x, y] = from(x, y);
+            &self.rgb[3 * (y * self.width + x)..][..3]
+        };
+        let rgb = places.flat_map(pixel).copied().collect();
+        Pixels { width, height, rgb }
     }
 
     /// Returns the peak signal-to-noise ratio in decibels, over all octets; infinity where both are

@@ -95,7 +95,7 @@ impl Canvas {
     /// # Errors
     /// Returns a sentence where it cannot be decoded.
     fn draw(&mut self, jpeg: &[u8]) -> Result<(), String> {
-        let picture = Pixels::of(jpeg)?;
+        let picture = Pixels::as_shown(jpeg)?;
         let room = Room::of_terminal();
         let drawn = match self.graphics {
             Some(name) => kitty::drawn(&picture, &room, name, self.rows),

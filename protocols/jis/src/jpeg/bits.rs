@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::flaw::JpegFlaw;
+use super::flaw::{JpegFlaw, PICTURE_DATA};
 
 /// Reads bits of octets that are not stuffed.
 #[derive(Clone)]
@@ -36,11 +36,7 @@ impl<'a> BitReader<'a> {
     /// Returns a flaw where the octets end before.
     pub(crate) fn skip(&mut self, bits: u8) -> Result<(), JpegFlaw> {
         self.at += usize::from(bits);
-        if self.at > self.octets.len() * 8 {
-            Err(JpegFlaw::Ends("its picture data"))
-        } else {
-            Ok(())
-        }
+        if self.at > self.octets.len() * 8 { Err(JpegFlaw::Ends(PICTURE_DATA)) } else { Ok(()) }
     }
 
     /// Reads at most sixteen bits.

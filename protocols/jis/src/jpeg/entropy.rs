@@ -3,15 +3,15 @@
 use alloc::vec::Vec;
 
 use super::bits::{BitReader, BitWriter};
-use super::flaw::JpegFlaw;
+use super::flaw::{JpegFlaw, PICTURE_DATA};
 use super::huffman::Codes;
 use super::layout::Scan;
 
 /// Values of the first coefficient: eight bits a sample make no others.
-const DC: core::ops::RangeInclusive<i32> = -1024..=1023;
+pub(crate) const DC: core::ops::RangeInclusive<i32> = -1024..=1023;
 /// The symbol that ends a block, and the run of sixteen zeros.
 pub(crate) const END_OF_BLOCK: u8 = 0x00;
-const SIXTEEN_ZEROS: u8 = 0xf0;
+pub(crate) const SIXTEEN_ZEROS: u8 = 0xf0;
 /// DC differences have as many bits as their category says: 0 to 11.
 pub(crate) const CATEGORIES: core::ops::Range<u8> = 0..12;
 
@@ -67,10 +67,17 @@ pub(crate) fn read_unit(
     Ok(())
 }
 
-/// Returns the value of a difference (T.81, F.2.2.1).
-fn extended(value: u16, category: u8) -> i32 {
+/// Returns the value that these bits stand for (T.81, F.2.2.1).
+pub(crate) fn extended(value: u16, category: u8) -> i32 {
     let value = i32::from(value);
     if category > 0 && value < 1 << (category - 1) { value - (1 << category) + 1 } else { value }
+}
+
+/// Returns how many bits stand for a value, and which (T.81, F.1.2.1).
+pub(crate) fn categorised(value: i32) -> (u8, u32) {
+    let category = (32 - value.unsigned_abs().leading_zeros()) as u8;
+    let bits = if value < 0 { value + (1 << category) - 1 } else { value };
+    (category, bits as u32)
 }
 
 /// The codes by which the blocks of a scan are written.
@@ -119,10 +126,9 @@ impl ScanCodes {
         into: &mut BitWriter,
     ) -> Result<(), JpegFlaw> {
         let difference = value - core::mem::replace(&mut predicted[nth], value);
-        let category = (32 - difference.unsigned_abs().leading_zeros()) as u8;
+        let (category, bits) = categorised(difference);
         self.0[nth].0.put(category, into)?;
-        let bits = if difference < 0 { difference + (1 << category) - 1 } else { difference };
-        into.put(bits as u32, category);
+        into.put(bits, category);
         Ok(())
     }
 }
@@ -155,23 +161,33 @@ pub(crate) fn unstuffed(data: &[u8]) -> (Vec<u8>, Vec<usize>) {
     (octets, begins)
 }
 
+/// Goes over what lies between restarts of a scan: the bits of each interval, and its units.
+pub(crate) fn each_interval(
+    scan: &Scan,
+    octets: &[u8],
+    begins: &[usize],
+    mut read: impl FnMut(&mut BitReader<'_>, core::ops::Range<usize>) -> Result<(), JpegFlaw>,
+) -> Result<(), JpegFlaw> {
+    let interval = if scan.restart == 0 { scan.units() } else { scan.restart };
+    let mut done = 0;
+    for (nth, begin) in begins.iter().enumerate() {
+        let end = begins.get(nth + 1).copied().unwrap_or(octets.len());
+        let units = done..scan.units().min(done + interval);
+        done = units.end;
+        read(&mut BitReader::new(&octets[..end], begin * 8), units)?;
+    }
+    if done < scan.units() { Err(JpegFlaw::Ends(PICTURE_DATA)) } else { Ok(()) }
+}
+
 /// Reads all units of a scan.
 pub(crate) fn read_scan(scan: &Scan, data: &[u8]) -> Result<(Vec<u8>, Vec<Block>), JpegFlaw> {
     let (octets, begins) = unstuffed(data);
-    let interval = if scan.restart == 0 { scan.units() } else { scan.restart };
     let mut blocks = Vec::new();
-    let mut left = scan.units();
-    for (nth, begin) in begins.iter().enumerate() {
-        let end = begins.get(nth + 1).copied().unwrap_or(octets.len());
-        let mut bits = BitReader::new(&octets[..end], begin * 8);
+    each_interval(scan, &octets, &begins, |bits, mut units| {
         let mut predicted = Predicted::default();
-        let now = interval.min(left);
-        for _ in 0..now {
-            read_unit(scan, &mut bits, &mut predicted, &mut blocks)?;
-        }
-        left -= now;
-    }
-    if left > 0 { Err(JpegFlaw::Ends("its picture data")) } else { Ok((octets, blocks)) }
+        units.try_for_each(|_| read_unit(scan, bits, &mut predicted, &mut blocks))
+    })?;
+    Ok((octets, blocks))
 }
 
 /// Writes all units of a scan as a file has them, with restarts.

@@ -42,17 +42,29 @@ pub enum JpegFlaw {
     Stray,
 }
 
+impl JpegFlaw {
+    /// Whether a file with this flaw may be rewritten without it.
+    pub(crate) fn is_mended(self) -> bool {
+        matches!(
+            self,
+            JpegFlaw::Process(2)
+                | JpegFlaw::NoCode
+                | JpegFlaw::Range(_)
+                | JpegFlaw::Ends(PICTURE_DATA)
+        )
+    }
+}
+
+/// What a file ends within that lacks some of its picture.
+pub(crate) const PICTURE_DATA: &str = "its picture data";
+
 impl fmt::Display for JpegFlaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             JpegFlaw::NoJpeg => write!(f, "it is not a JPEG"),
             JpegFlaw::Ends(within) => write!(f, "it ends within {within}"),
             JpegFlaw::Malformed(what) => write!(f, "{what}"),
-            JpegFlaw::Process(2) => write!(
-                f,
-                "it is progressive, which is not served yet; \
-                 `jpegtran -outfile baseline.jpg FILE` makes it baseline without loss"
-            ),
+            JpegFlaw::Process(2) => write!(f, "it is progressive, where baseline is needed"),
             JpegFlaw::Process(0xc) => {
                 write!(f, "its height follows its first scan (DNL), which is not supported")
             }

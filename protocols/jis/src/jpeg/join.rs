@@ -26,7 +26,7 @@ pub struct Summary {
     /// The CRC-32C of the file.
     pub check: u32,
     /// Whether joining gives the file octet for octet. Otherwise its encoder padded in a way of
-    /// its own, and coefficients are equal.
+    /// its own, or it was rewritten as baseline, and coefficients are equal.
     pub exact: bool,
 }
 

@@ -5,17 +5,17 @@ use core::ops::Range;
 
 use super::flaw::JpegFlaw;
 use super::huffman::HuffmanTable;
-use super::segments::{APP0, APP14, DHT, DQT, DRI, SOS, Segments};
+use super::segments::{APP0, APP14, DHT, DQT, DRI, SOF0, SOF1, SOS, Segments};
 
 /// Pixels of the largest picture.
-const PIXELS_MOST: usize = 1 << 26;
+pub(crate) const PIXELS_MOST: usize = 1 << 26;
 
 /// A component of a picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Component {
     id: u8,
-    h: usize,
-    v: usize,
+    pub(crate) h: usize,
+    pub(crate) v: usize,
     quantisation: usize,
 }
 
@@ -78,13 +78,8 @@ impl JpegLayout {
             match segment.code {
                 DQT => reading.quantisation(content)?,
                 DHT => reading.huffman(content)?,
-                DRI => {
-                    let [high, low] = content[..] else {
-                        return Err(JpegFlaw::Malformed("a restart interval has a wrong length"));
-                    };
-                    reading.restart = usize::from(u16::from_be_bytes([high, low]));
-                }
-                0xc0 | 0xc1 => reading.frame(content)?,
+                DRI => reading.restart(content)?,
+                SOF0 | SOF1 => reading.frame(content)?,
                 SOS => reading.scan(content, segment.data)?,
                 0xc2..=0xcf => return Err(JpegFlaw::Process(segment.code - 0xc0)),
                 0xdc => return Err(JpegFlaw::Process(0xc)), // DNL
@@ -105,8 +100,6 @@ impl JpegLayout {
     /// left, top, width and height. Those at an edge may reach beyond the picture.
     pub fn area(&self, first: u32, count: u8) -> [usize; 4] {
         let scan = &self.scans[0];
-        let components = || self.frame.components.iter();
-        let most = |of: fn(&Component) -> usize| components().map(of).max().unwrap_or(1);
         // The unit of a component alone is one block of it (T.81 A.2.2).
         let (h, v) = match &scan.parts[..] {
             [part] => {
@@ -115,7 +108,8 @@ impl JpegLayout {
             }
             _ => (1, 1),
         };
-        let (width, height) = (8 * most(|of| of.h) / h, 8 * most(|of| of.v) / v);
+        let [h_most, v_most] = self.frame.sampling();
+        let (width, height) = (8 * h_most / h, 8 * v_most / v);
         let (row, column) = (first as usize / scan.across, first as usize % scan.across);
         [column * width, row * height, usize::from(count) * width, height]
     }
@@ -127,15 +121,35 @@ impl Scan {
     }
 }
 
+/// What the segments have told so far.
 #[derive(Default)]
-struct Reading {
-    frame: Option<JpegFrame>,
+pub(crate) struct Reading {
+    pub(crate) frame: Option<JpegFrame>,
     scans: Vec<Scan>,
+    /// Whether there was a scan.
+    scanned: bool,
     quantisation: [Option<Vec<u8>>; 4],
     dc: [Option<HuffmanTable>; 4],
     ac: [Option<HuffmanTable>; 4],
     restart: usize,
     colours: Vec<(u8, Vec<u8>)>,
+}
+
+/// Which coefficients a scan has, in the order of the zigzag, and which of their bits (T.81,
+/// G.1.1.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Band {
+    pub(crate) first: usize,
+    pub(crate) last: usize,
+    /// The lowest bit that is known; 0: none is.
+    pub(crate) known: u8,
+    /// The lowest bit that this scan tells.
+    pub(crate) low: u8,
+}
+
+impl Band {
+    /// All of them, as a scan that is not progressive has.
+    pub(crate) const WHOLE: Band = Band { first: 0, last: 63, known: 0, low: 0 };
 }
 
 impl Reading {
@@ -152,7 +166,15 @@ impl Reading {
         }
     }
 
-    fn quantisation(&mut self, mut content: &[u8]) -> Result<(), JpegFlaw> {
+    pub(crate) fn restart(&mut self, content: &[u8]) -> Result<(), JpegFlaw> {
+        let [high, low] = content[..] else {
+            return Err(JpegFlaw::Malformed("a restart interval has a wrong length"));
+        };
+        self.restart = usize::from(u16::from_be_bytes([high, low]));
+        Ok(())
+    }
+
+    pub(crate) fn quantisation(&mut self, mut content: &[u8]) -> Result<(), JpegFlaw> {
         while let Some(first) = content.first() {
             let length = match first >> 4 {
                 0 => 65,
@@ -165,7 +187,7 @@ impl Reading {
             let Some(slot) = self.quantisation.get_mut(usize::from(first & 15)) else {
                 return Err(JpegFlaw::Malformed("a quantisation table has a wrong number"));
             };
-            if !self.scans.is_empty() && slot.as_deref().is_some_and(|old| old != table) {
+            if self.scanned && slot.as_deref().is_some_and(|old| old != table) {
                 return Err(JpegFlaw::Malformed("a quantisation table changes between scans"));
             }
             *slot = Some(table.to_vec());
@@ -174,7 +196,7 @@ impl Reading {
         Ok(())
     }
 
-    fn huffman(&mut self, mut content: &[u8]) -> Result<(), JpegFlaw> {
+    pub(crate) fn huffman(&mut self, mut content: &[u8]) -> Result<(), JpegFlaw> {
         while let Some((first, rest)) = content.split_first() {
             let Some((counts, rest)) = rest.split_first_chunk::<16>() else {
                 return Err(JpegFlaw::Ends("a Huffman table"));
@@ -197,7 +219,7 @@ impl Reading {
         Ok(())
     }
 
-    fn frame(&mut self, content: &[u8]) -> Result<(), JpegFlaw> {
+    pub(crate) fn frame(&mut self, content: &[u8]) -> Result<(), JpegFlaw> {
         if self.frame.is_some() {
             return Err(JpegFlaw::Malformed("it has two frames"));
         }
@@ -234,6 +256,29 @@ impl Reading {
     }
 
     fn scan(&mut self, content: &[u8], data: Range<usize>) -> Result<(), JpegFlaw> {
+        let (scan, band) = self.read_scan(content, data)?;
+        if band != Band::WHOLE {
+            return Err(JpegFlaw::Malformed(
+                "a scan of a baseline picture has only some coefficients",
+            ));
+        }
+        let twice = |part: &ScanPart| {
+            let mut all = self.scans.iter().flat_map(|scan| &scan.parts);
+            all.any(|other| other.component == part.component)
+        };
+        if scan.parts.iter().any(twice) {
+            return Err(JpegFlaw::Malformed("a component has two scans"));
+        }
+        self.scans.push(scan);
+        Ok(())
+    }
+
+    /// Reads the head of a scan. A table that its band does not need may be empty.
+    pub(crate) fn read_scan(
+        &mut self,
+        content: &[u8],
+        data: Range<usize>,
+    ) -> Result<(Scan, Band), JpegFlaw> {
         let Some(frame) = &self.frame else {
             return Err(JpegFlaw::Malformed("a scan stands before the frame"));
         };
@@ -241,30 +286,40 @@ impl Reading {
         if !(1..=4).contains(&count) || content.len() != 2 * count + 4 {
             return Err(JpegFlaw::Malformed("the head of a scan contradicts itself"));
         }
-        if content[2 * count + 1..] != [0, 63, 0] {
-            return Err(JpegFlaw::Malformed(
-                "a scan of a baseline picture has only some coefficients",
-            ));
-        }
+        let (told, band) = content[1..].split_at(2 * count);
+        let band = Band {
+            first: usize::from(band[0]),
+            last: usize::from(band[1]),
+            known: band[2] >> 4,
+            low: band[2] & 15,
+        };
+        let needs_dc = band.first == 0 && band.known == 0;
+        let needs_ac = band.last > 0;
         let mut parts: Vec<ScanPart> = Vec::new();
-        for told in content[1..=2 * count].chunks_exact(2) {
+        for told in told.chunks_exact(2) {
             let component = frame.components.iter().position(|one| one.id == told[0]);
             let component = component.ok_or(JpegFlaw::Malformed("a scan of no component"))?;
-            let mut all = self.scans.iter().flat_map(|scan| &scan.parts).chain(&parts);
-            if all.any(|part| part.component == component) {
+            if parts.iter().any(|part| part.component == component) {
                 return Err(JpegFlaw::Malformed("a component has two scans"));
             }
             let (dc_slot, ac_slot) = (told[1] >> 4, told[1] & 15);
-            let table = |slots: &[Option<HuffmanTable>; 4], slot: u8| {
-                slots.get(usize::from(slot)).cloned().flatten()
+            let table = |slots: &[Option<HuffmanTable>; 4], slot: u8, needed: bool| {
+                let there = slots.get(usize::from(slot)).cloned().flatten();
+                match there.filter(|_| needed) {
+                    Some(table) => Ok(table),
+                    None if !needed => HuffmanTable::new([0; 16], &[]),
+                    None => {
+                        let what = "a scan needs a Huffman table that is not there";
+                        Err(JpegFlaw::Malformed(what))
+                    }
+                }
             };
-            let (Some(dc), Some(ac)) = (table(&self.dc, dc_slot), table(&self.ac, ac_slot)) else {
-                return Err(JpegFlaw::Malformed("a scan needs a Huffman table that is not there"));
-            };
+            let dc = table(&self.dc, dc_slot, needs_dc)?;
+            let ac = table(&self.ac, ac_slot, needs_ac)?;
             parts.push(ScanPart { component, dc_slot, ac_slot, dc, ac });
         }
-        self.scans.push(arranged(frame, parts, self.restart, data)?);
-        Ok(())
+        self.scanned = true;
+        Ok((arranged(frame, parts, self.restart, data)?, band))
     }
 
     fn finish(self) -> Result<JpegLayout, JpegFlaw> {
@@ -283,20 +338,46 @@ impl Reading {
     }
 }
 
+impl JpegFrame {
+    /// Returns the most samples of a component, across and down.
+    pub(crate) fn sampling(&self) -> [usize; 2] {
+        let most = |of: fn(&Component) -> usize| self.components.iter().map(of).max().unwrap_or(1);
+        [most(|one| one.h), most(|one| one.v)]
+    }
+
+    /// Returns the units of all components in a row, and rows.
+    pub(crate) fn units(&self) -> [usize; 2] {
+        let [h_most, v_most] = self.sampling();
+        let [width, height] = [self.width, self.height].map(usize::from);
+        [width.div_ceil(8 * h_most), height.div_ceil(8 * v_most)]
+    }
+
+    /// Returns the blocks of a component by itself in a row, and rows.
+    pub(crate) fn blocks(&self, component: &Component) -> [usize; 2] {
+        let [h_most, v_most] = self.sampling();
+        let [width, height] = [self.width, self.height].map(usize::from);
+        let across = (width * component.h).div_ceil(h_most).div_ceil(8);
+        [across, (height * component.v).div_ceil(v_most).div_ceil(8)]
+    }
+
+    /// Returns the content of its segment.
+    pub(crate) fn content(&self) -> Vec<u8> {
+        let ([y1, y0], [x1, x0]) = (self.height.to_be_bytes(), self.width.to_be_bytes());
+        let mut content = alloc::vec![8, y1, y0, x1, x0, self.components.len() as u8];
+        content.extend(self.components.iter().flat_map(|component| component.octets()));
+        content
+    }
+}
+
 /// Arranges the units of a scan (T.81, A.2).
-fn arranged(
+pub(crate) fn arranged(
     frame: &JpegFrame,
     parts: Vec<ScanPart>,
     restart: usize,
     data: Range<usize>,
 ) -> Result<Scan, JpegFlaw> {
-    let most = |of: fn(&Component) -> usize| frame.components.iter().map(of).max().unwrap_or(1);
-    let (h_most, v_most) = (most(|one| one.h), most(|one| one.v));
-    let (width, height) = (usize::from(frame.width), usize::from(frame.height));
     if let [only] = &parts[..] {
-        let component = frame.components[only.component];
-        let across = (width * component.h).div_ceil(h_most).div_ceil(8);
-        let down = (height * component.v).div_ceil(v_most).div_ceil(8);
+        let [across, down] = frame.blocks(&frame.components[only.component]);
         return Ok(Scan { parts, blocks: alloc::vec![0], across, down, restart, data });
     }
     let mut blocks = Vec::new();
@@ -307,7 +388,7 @@ fn arranged(
     if blocks.len() > 10 {
         return Err(JpegFlaw::Malformed("a unit has more than ten blocks"));
     }
-    let (across, down) = (width.div_ceil(8 * h_most), height.div_ceil(8 * v_most));
+    let [across, down] = frame.units();
     Ok(Scan { parts, blocks, across, down, restart, data })
 }
 

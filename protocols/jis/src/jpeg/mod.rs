@@ -1,4 +1,4 @@
-//! A baseline JPEG as pieces that need nothing but its tables, and the way back.
+//! A JPEG as pieces that need nothing but its tables, and the way back.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -8,20 +8,27 @@
 //! | `layout.rs` | what they amount to: [`JpegLayout`] |
 //! | `entropy.rs` | the blocks of a scan, read and written |
 //! | `picture.rs` | a file that was read: [`Picture`] |
+//! | `rewrite.rs`, `band.rs`, `optimal.rs` | one that is progressive, or damaged, as a baseline file |
 //! | `piece.rs`, `split.rs` | pieces, several to a body |
+//! | `orientation.rs` | which way round it is shown |
 //! | `join.rs` | bodies in any order become the file again: [`Assembly`] |
 //!
 //! Each piece begins with DC values of its own; all other bits of the file are copied, so nothing
 //! is lost (ITU-T T.81, which the comments cite).
 
+mod band;
 mod bits;
 mod entropy;
 mod flaw;
 mod huffman;
 mod join;
 mod layout;
+mod optimal;
+#[cfg(feature = "pixels")]
+pub(crate) mod orientation;
 mod picture;
 mod piece;
+pub(crate) mod rewrite;
 mod segments;
 mod split;
 

@@ -8,7 +8,8 @@ use super::flaw::JpegFlaw;
 use super::join::Summary;
 use super::layout::{JpegLayout, ScanPart};
 use super::piece::PieceHead;
-use super::segments::{DHT, DQT, EOI, SOI, SOS};
+use super::rewrite;
+use super::segments::{DHT, DQT, EOI, SOF1, SOI, SOS, write_segment};
 use super::split::{piece, split};
 
 /// A scan that was read: its octets, and its blocks.
@@ -17,7 +18,7 @@ pub(crate) struct ReadScan {
     pub(crate) blocks: Vec<Block>,
 }
 
-/// A baseline JPEG, ready to be split.
+/// A JPEG, ready to be split.
 pub struct Picture {
     /// What pieces are read by: tables that lack no code.
     pub(crate) layout: JpegLayout,
@@ -30,11 +31,24 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Reads a file.
+    /// Reads a file. One that is progressive, or whose picture data are damaged, is rewritten as a
+    /// baseline file first: of the same coefficients, as far as they are there.
     ///
     /// # Errors
-    /// Returns a flaw of what is not baseline, or is damaged.
+    /// Returns a flaw of what is neither baseline nor progressive, or contradicts itself.
     pub fn read(file: &[u8]) -> Result<Self, JpegFlaw> {
+        match Picture::read_baseline(file) {
+            Err(flaw) if flaw.is_mended() => {
+                let mut picture = Picture::read_baseline(&rewrite::baseline(file)?)?;
+                let Summary { units, outside, .. } = picture.summary;
+                picture.summary = Summary::of(file, false, units, outside);
+                Ok(picture)
+            }
+            read => read,
+        }
+    }
+
+    fn read_baseline(file: &[u8]) -> Result<Self, JpegFlaw> {
         let layout = JpegLayout::of(file)?;
         let (mut outside, mut done, mut scans, mut exact) = (Vec::new(), 0, Vec::new(), true);
         for scan in &layout.scans {
@@ -106,32 +120,21 @@ pub(crate) fn told(quantisation: &[u8], huffman: &[u8]) -> Result<JpegLayout, Jp
     JpegLayout::of(&[&SOI[..], quantisation, huffman, &EOI].concat())
 }
 
-fn segment(into: &mut Vec<u8>, code: u8, content: &[u8]) {
-    into.extend([0xff, code]);
-    into.extend((content.len() as u16 + 2).to_be_bytes());
-    into.extend_from_slice(content);
-}
-
 fn quantisation_body(layout: &JpegLayout) -> Vec<u8> {
     let mut body = Vec::new();
     for (code, content) in &layout.colours {
-        segment(&mut body, *code, content);
+        write_segment(&mut body, *code, content);
     }
     for (slot, table) in layout.quantisation.iter().enumerate() {
         let used = layout.frame.components.iter().any(|component| component.table() == slot);
         if let Some(table) = table
             && used
         {
-            segment(&mut body, DQT, table);
+            write_segment(&mut body, DQT, table);
         }
     }
-    let frame = &layout.frame;
-    let [y1, y0] = frame.height.to_be_bytes();
-    let [x1, x0] = frame.width.to_be_bytes();
-    let mut content = alloc::vec![8, y1, y0, x1, x0, frame.components.len() as u8];
-    content.extend(frame.components.iter().flat_map(|component| component.octets()));
     // Extended sequential, which has four tables of each class (T.81, table B.2).
-    segment(&mut body, 0xc1, &content);
+    write_segment(&mut body, SOF1, &layout.frame.content());
     body
 }
 
@@ -154,9 +157,9 @@ fn huffman_body(layout: &JpegLayout) -> Result<Vec<u8>, JpegFlaw> {
         }
         head.extend([0, 63, 0]);
         if !tables.is_empty() {
-            segment(&mut body, DHT, &tables);
+            write_segment(&mut body, DHT, &tables);
         }
-        segment(&mut body, SOS, &head);
+        write_segment(&mut body, SOS, &head);
     }
     Ok(body)
 }

@@ -1,5 +1,6 @@
 //! The segments of a file, one after the other.
 
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::flaw::JpegFlaw;
@@ -7,6 +8,9 @@ use super::flaw::JpegFlaw;
 pub(crate) const SOI: [u8; 2] = [0xff, 0xd8];
 pub(crate) const EOI: [u8; 2] = [0xff, 0xd9];
 
+pub(crate) const SOF0: u8 = 0xc0;
+pub(crate) const SOF1: u8 = 0xc1;
+pub(crate) const SOF2: u8 = 0xc2;
 pub(crate) const DHT: u8 = 0xc4;
 pub(crate) const SOS: u8 = 0xda;
 pub(crate) const DQT: u8 = 0xdb;
@@ -39,16 +43,17 @@ impl<'a> Segments<'a> {
         let file = self.file;
         let code = loop {
             match (file.get(self.at), file.get(self.at + 1)) {
-                (None, _) => return Ok(None),
-                (Some(0xff), Some(0xff)) => self.at += 1, // T.81, B.1.1.2: fill
-                (Some(0xff), Some(code)) => break *code,
-                (Some(0xff), None) => return Err(JpegFlaw::Ends("a marker")),
-                _ => return Err(JpegFlaw::Malformed("there is no marker where one has to be")),
+                // What stands in front of a marker is passed over, as libjpeg does with a warning;
+                // so is fill (T.81, B.1.1.2).
+                (None, _) | (Some(0xff), None) => return Ok(None),
+                (Some(0xff), Some(0)) => self.at += 2,
+                (Some(0xff), Some(code)) if *code != 0xff => break *code,
+                _ => self.at += 1,
             }
         };
         match code {
             0xd9 => return Ok(None),
-            0x00 | 0x01 | 0xd0..=0xd8 => {
+            0x01 | 0xd0..=0xd8 => {
                 return Err(JpegFlaw::Malformed("a marker stands where none may be"));
             }
             _ => {}
@@ -76,4 +81,11 @@ fn data_end(file: &[u8], begin: usize) -> usize {
         }
     }
     at
+}
+
+/// Writes a segment.
+pub(crate) fn write_segment(into: &mut Vec<u8>, code: u8, content: &[u8]) {
+    into.extend([0xff, code]);
+    into.extend((content.len() as u16 + 2).to_be_bytes());
+    into.extend_from_slice(content);
 }
