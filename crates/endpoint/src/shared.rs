@@ -369,7 +369,7 @@ impl<S: StackAny> Shared<S> {
         taken
     }
 
-    /// How many of `most` octets of a stream are taken now, at least one, or that none ever will be.
+    /// How many of `most` octets of a stream are taken now, at least one, or that none will be.
     pub(crate) fn takes_some(&mut self, name: Handle, most: usize) -> Option<Result<usize, Error>> {
         let credit = self.mailbox.link(name)?.credit.octets;
         let octets = most.min(WRITE_MOST).min(credit.max(1));

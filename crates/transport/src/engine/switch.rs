@@ -48,8 +48,8 @@ impl<C: Configuration> Association<C> {
         self.slots.switching.take_answer()
     }
 
-    /// Returns by which rule it sends, and what has changed of how it sends; `None` where nothing of
-    /// it changes.
+    /// Returns by which rule it sends, and what has changed of how it sends; `None` where nothing
+    /// of it changes.
     pub fn how_it_sends(&self) -> Option<SendingReport> {
         let rule = self.slots.switching.rule();
         let parts = [self.slots.switching.changes(), self.slots.congestion.changes()];
