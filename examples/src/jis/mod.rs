@@ -15,7 +15,7 @@ use stackwright::drivers::Driver;
 use stackwright::drivers::tcp::Tcp;
 use stackwright::drivers::udp::Udp;
 use stackwright::framed::Framed;
-use stackwright::tailored::configurations::Selective;
+use stackwright::tailored::configurations::{Fitting, Selective};
 use stackwright::tailored::{self, Named, TailoredHost};
 use stackwright::wire::{BufferTree, Pool};
 use stackwright_jis::body_most;
@@ -51,11 +51,29 @@ pub fn tailored(driver: &Driver) -> io::Result<(Tailored, usize)> {
 type Images = Named<Selective<Picture>>;
 
 fn host(secret: [u8; 16]) -> (TailoredHost<Images>, usize) {
-    let config =
-        tailored::Config { protocol: HASH, accepts: ACCEPTS, ..tailored::Config::new(secret) };
-    let host = TailoredHost::new(Named::new(stackwright_jis::VALUES), config);
+    let host = TailoredHost::new(Named::new(stackwright_jis::VALUES), config(secret));
     let most = body_most(host.unit_most());
     (host, most)
+}
+
+fn config(secret: [u8; 16]) -> tailored::Config {
+    tailored::Config { protocol: HASH, accepts: ACCEPTS, ..tailored::Config::new(secret) }
+}
+
+/// A transport of JIS that changes while data flow.
+pub type Adaptive = Over<tailored::Layer<Named<Fitting<Picture>>>, Udp<Picture>>;
+
+/// Makes the transport that changes while data flow, and returns the longest body of an ADU.
+///
+/// # Errors
+/// If the system gives no random octets.
+pub fn adaptive(driver: &Driver) -> io::Result<(Adaptive, usize)> {
+    let mut secret = [0; 16];
+    getrandom::fill(&mut secret)?;
+    let host = TailoredHost::new(Named::new(stackwright_jis::STAGED_VALUES), config(secret));
+    let most = body_most(host.unit_most());
+    let udp = Udp::new(driver.registry(), 0, pool());
+    Ok((Over::new(tailored::layer_of(host, fastrand::u64(..)), udp), most))
 }
 
 fn layer(host: TailoredHost<Images>, seed: u64, udp: Udp<Picture>) -> Tailored {

@@ -1,5 +1,5 @@
-//! `lab picture`: a picture side by side in a browser, as it arrives by TCP and by the transport of
-//! JIS over the same link.
+//! `lab picture`: a picture side by side in a browser, as it arrives by TCP and by two transports
+//! of JIS over the same link: one that its text selects, and one that changes while it runs.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -32,7 +32,7 @@ const INSTANTS: u32 = 20;
 
 /// Watch a picture arrive by TCP and by JIS, side by side in a browser
 ///
-/// Both fetch it over the same simulated link; loss, delay and rate can be changed in the page.
+/// All fetch it over the same simulated link; loss, delay and rate can be changed in the page.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -164,9 +164,11 @@ fn run(file: &[u8], link: LinkChoice, seed: u64) -> Result<Value, String> {
     let conditions = link.conditions();
     let tcp = tcp::arrive(&conditions, file, seed).map_err(|flaw| flaw.to_string())?;
     let jis = arrive(Sending::Bbr, &conditions, file, seed);
+    let adaptive = arrive(Sending::Fitted, &conditions, file, seed);
     let columns = [
         shown("TCP", "cubic, in order", file, tcp)?,
         shown("JIS", "bbr, in any order", file, jis)?,
+        shown("Adaptive JIS", "changes while it runs", file, adaptive)?,
     ];
     Ok(json!({
         "loss": link.loss, "delay": link.delay, "rate": link.rate, "columns": columns,
@@ -204,11 +206,11 @@ mod tests {
     }
 
     #[test]
-    fn both_columns_have_all_units_and_a_run_can_be_had_again() {
+    fn all_columns_have_all_units_and_a_run_can_be_had_again() {
         let file = Picture { columns: 40, rows: 30, coefficients: 20 }.file(1);
         let once = || run(&file, LinkChoice { loss: 0.1, ..LinkChoice::DEFAULT }, 3);
         let shown = once().expect("it is a picture");
-        assert_eq!(columns(&shown).len(), 2);
+        assert_eq!(columns(&shown).len(), 3);
         for column in columns(&shown) {
             assert_eq!(column["whole"], true, "{}", column["name"]);
             let arrivals = column["arrivals"].as_array().expect("there are some");

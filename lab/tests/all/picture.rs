@@ -28,7 +28,7 @@ fn all_columns_paint_all_pieces() {
     let pixels = browser.value("checksum(run.columns[0].pen)");
     let columns: Value = serde_json::from_str(lossy.as_str().expect("a text")).expect("JSON");
     let columns = columns.as_array().expect("columns");
-    assert_eq!(columns.len(), 2);
+    assert_eq!(columns.len(), 3);
     for column in columns {
         assert_eq!(column["painted"], 1500, "{column}");
         assert_eq!(column["pixels"], pixels, "{column}");

@@ -108,7 +108,7 @@ fn late_flights_are_no_lost_ones_but_cost_something() {
 fn pictures_arrive_whole_where_bits_are_altered() {
     let row = simulated("jis-loss", "20ms/bits");
     let columns = row["columns"].as_array().expect("columns");
-    assert_eq!(columns.len(), 3, "{row}");
+    assert_eq!(columns.len(), 4, "{row}");
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! | [`Phased`] | phases of `reliable; flow_control(n); checksum(internet); open(implicit)`, each with or without `ordered` |
 //! | [`Adaptive`] | the same; both ends agree on order, fences and retransmissions as they go |
 //! | [`Selective`] | `reliable; unordered; selective_retransmission; congestion(bbr); flow_control(n); checksum(crc32c); open(implicit)` |
+//! | [`Fitting`] | [`Selective`] whose ends agree on order as they go, and whose congestion control fits the path |
 //! | [`DedicatedLine`] | `reliable; nak; dedicated(rate); flow_control(n); checksum(crc32c); open(implicit)` |
 //! | [`WholeWindow`] | `reliable; ordered; go_back_n; dedicated(rate); checksum(internet); open(implicit)` |
 //! | [`LatestOnly`] | `rising; checksum(internet); open(implicit)` |
@@ -73,6 +74,15 @@ configuration! {
         Recovery: recovery::SelectiveRepeat,
         Congestion: congestion::Bbr,
     }
+}
+
+configuration! {
+    /// All messages, once, by the rule on which both ends agree while data flow, over a path of
+    /// which nothing is known: what loss means there is found out.
+    pub Fitting<M> like Selective {
+        Ordering: ordering::ByEpoch<M>,
+        Congestion: congestion::Fitted,
+    } switching [switching::Negotiated]
 }
 
 configuration! {

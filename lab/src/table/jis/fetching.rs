@@ -13,7 +13,7 @@ use stackwright_results::Problem;
 use stackwright_simulator::{Conditions, Queue};
 
 use super::adus::{self, HEAD};
-use super::programs::{self, SERVER, TAILORED, TCP, TCP_SERVER};
+use super::programs::{self, ADAPTIVE, ADAPTIVE_SERVER, SERVER, TAILORED, TCP, TCP_SERVER};
 use crate::link::Side;
 use crate::measure::Contestant;
 use crate::table::lossy::Lossy;
@@ -23,6 +23,7 @@ use crate::table::transports::Ends;
 pub(super) const FAR_RATE: u64 = 2_500_000;
 
 pub(super) const OURS: &str = "JIS";
+pub(super) const CHANGING: &str = "JIS, adaptive";
 pub(super) const CUBIC: &str = "TCP, cubic";
 pub(super) const BBR: &str = "TCP, bbr";
 
@@ -56,6 +57,7 @@ impl Gallery {
         let mut served = Vec::new();
         for (name, client, server, congestion) in [
             (OURS, TAILORED, SERVER, None),
+            (CHANGING, ADAPTIVE, ADAPTIVE_SERVER, None),
             (CUBIC, TCP, TCP_SERVER, Some("cubic")),
             (BBR, TCP, TCP_SERVER, Some("bbr")),
         ] {
@@ -134,7 +136,7 @@ impl Served {
         &self,
         run: impl FnMut() -> Result<f64, Problem> + 'a,
     ) -> Contestant<'a> {
-        Contestant::new(self.name, self.name == OURS, run)
+        Contestant::new(self.name, [OURS, CHANGING].contains(&self.name), run)
     }
 }
 

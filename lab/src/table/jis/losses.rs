@@ -22,7 +22,7 @@ const ROUND_TRIPS: [u64; 3] = [0, 20, 100];
 const BIT_ERRORS: f64 = 1e-6;
 /// In octets a second: 10 Mb/s.
 const RATE: u64 = 1_250_000;
-const SENDINGS: [Sending; 3] = [Sending::Dedicated, Sending::Bbr, Sending::Cubic];
+const SENDINGS: [Sending; 4] = [Sending::Dedicated, Sending::Bbr, Sending::Fitted, Sending::Cubic];
 
 /// An ADU of a full packet, and that packet on the link, in octets.
 const ADU: f64 = FULL as f64;
@@ -140,7 +140,7 @@ fn column(sending: Sending, figures: &[Figures], octets: usize, task: &Task) -> 
     let target = match sending {
         Sending::Dedicated => Some(Target::AtLeast(KNOWN)),
         Sending::Bbr if lost <= 0.05 => Some(Target::AtLeast(MEASURED)),
-        Sending::Bbr | Sending::Cubic => None,
+        Sending::Bbr | Sending::Fitted | Sending::Cubic => None,
     };
     column.tell("share of C(1 − p)", "", &shares, target);
     let firsts: Vec<f64> = figures.iter().map(|figures| figures.first).collect();

@@ -8,7 +8,7 @@ use stackwright_results::outcome::{Row, figures};
 use stackwright_results::verdict::Target;
 
 use super::adus::{FULL, HEAD};
-use super::fetching::{BBR, CUBIC, FAR_RATE, Gallery, OURS, wire};
+use super::fetching::{BBR, CHANGING, CUBIC, FAR_RATE, Gallery, OURS, wire};
 use crate::link::Veth;
 use crate::measure::{Course, Effort, Limit};
 use crate::table::lossy::{self, Lossy};
@@ -63,7 +63,8 @@ pub(crate) const PICTURES: &dyn AnyTable = &Table::<(Place, usize), Ground> {
         name: "jis",
         title: "pictures beside TCP",
         measures: "A client fetches one JPEG of 2.5 MB by turns over the transport that \
-                   JIS’s phase selects and over the kernel’s TCP, both with the same client \
+                   JIS’s phase selects, over one that changes while data flow, and over the \
+                   kernel’s TCP, all with the same client \
                    and server and ADUs of at most 640 or 1451 octets, each over a new \
                    association: octets of ADUs by the time from the first units that are \
                    painted until all are. The server has split the picture before, \
@@ -129,7 +130,7 @@ fn measure(
     }
     let (ends, rate, is_far) =
         (place.ends(course.seed)?, place.rate(), matches!(place, Place::Far(_)));
-    let who: &[_] = if is_far { &[OURS, CUBIC, BBR] } else { &[OURS, CUBIC] };
+    let who: &[_] = if is_far { &[OURS, CHANGING, CUBIC, BBR] } else { &[OURS, CHANGING, CUBIC] };
     let served = gallery.serve(&ends, who, &course.progress)?;
     let octets = gallery.adus(adu)?;
     let wholes: Vec<_> = served.iter().map(|_| RefCell::new(Vec::new())).collect();
@@ -143,7 +144,7 @@ fn measure(
     });
     row.columns = course.compete(contestants)?;
     for (column, wholes) in row.columns.iter_mut().zip(&wholes) {
-        let ours = column.name == OURS;
+        let ours = [OURS, CHANGING].contains(&&*column.name);
         column.tell("from the opening until all", "Mb/s", &wholes.borrow(), None);
         if let Some(rate) = rate {
             let limit = 8e-6 * rate as f64 * if ours { own(adu) } else { tcp(adu) };

@@ -8,6 +8,8 @@ use stackwright_results::{Problem, source};
 
 /// The client whose role is generated, over the transport that its phase selects.
 pub(super) const TAILORED: &str = "jis-tailored";
+/// The generated client over a transport that changes while data flow.
+pub(super) const ADAPTIVE: &str = "jis-adaptive";
 /// An application by hand over an association of an endpoint, over the same transport.
 pub(super) const BY_HAND: &str = "jis-by-hand";
 /// A layer by hand, for one association alone, over the same transport.
@@ -18,6 +20,8 @@ pub(super) const TCP: &str = "jis-tcp";
 pub(super) const SMOLTCP: &str = "jis-smoltcp";
 /// The server of the first three.
 pub(super) const SERVER: &str = "jis-server";
+/// The server of the one that changes.
+pub(super) const ADAPTIVE_SERVER: &str = "jis-adaptive-server";
 /// The server over TCP.
 pub(super) const TCP_SERVER: &str = "jis-tcp-server";
 
@@ -28,7 +32,9 @@ pub(super) const TCP_SERVER: &str = "jis-tcp-server";
 pub(super) fn build() -> Result<(), Problem> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "--quiet", "--package", "stackwright-examples"]);
-    for name in [TAILORED, BY_HAND, LAYER, TCP, SMOLTCP, SERVER, TCP_SERVER] {
+    for name in
+        [TAILORED, ADAPTIVE, BY_HAND, LAYER, TCP, SMOLTCP, SERVER, ADAPTIVE_SERVER, TCP_SERVER]
+    {
         cargo.args(["--bin", name]);
     }
     cargo.current_dir(source()).stdin(Stdio::null());

@@ -12,12 +12,14 @@ use stackwright_jis::generated::HASH;
 use stackwright_jis::generated::client::{Input, Output};
 use stackwright_jis::jpeg::{BODY_MOST, PieceHead, pieces};
 use stackwright_jis::{
-    ArrivedPart, CREDIT, PictureView, Replay, Shelf, VALUES, requested, watched_client,
+    ArrivedPart, CREDIT, PictureView, Replay, STAGED_VALUES, Shelf, Stages, VALUES, requested,
+    watched_client,
 };
 use stackwright_policies::profile::{Path, Plan};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
 use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, World};
-use stackwright_tailored::{Config, Planned, TailoredHost, demand, layer_of};
+use stackwright_tailored::configurations::Fitting;
+use stackwright_tailored::{Config, Named, Planned, TailoredHost, demand, layer_of};
 
 use crate::transport::{Ground, Grounded, M};
 
@@ -30,6 +32,8 @@ pub(crate) enum Sending {
     Bbr,
     /// It follows from loss.
     Cubic,
+    /// As the path turns out to be; and tables go in order, pieces in any.
+    Fitted,
 }
 
 impl Sending {
@@ -38,12 +42,13 @@ impl Sending {
             Sending::Dedicated => "JIS, dedicated",
             Sending::Bbr => "JIS, bbr",
             Sending::Cubic => "JIS, cubic",
+            Sending::Fitted => "JIS, adaptive",
         }
     }
 
     /// Returns the policies of the phase `image`, but for how the sender chooses its rate on this
-    /// link.
-    fn plan(self, link: &Conditions) -> Plan {
+    /// link; `None` where they change.
+    fn plan(self, link: &Conditions) -> Option<Plan> {
         let rate = [link.rate.unwrap_or(u64::MAX).to_string()];
         let bbr = [String::from("bbr")];
         let cubic = [String::from("cubic")];
@@ -51,6 +56,7 @@ impl Sending {
             Sending::Dedicated => ("dedicated", &rate),
             Sending::Bbr => ("congestion", &bbr),
             Sending::Cubic => ("congestion", &cubic),
+            Sending::Fitted => return None,
         };
         let (window, check) =
             ([VALUES.bounds.window.to_string()], ["crc32c".into(), "full".into()]);
@@ -65,7 +71,7 @@ impl Sending {
         let mut demand = demand(services).expect("they are services of this transport");
         let round_trip = 2 * link.delay.as_nanos() as u64;
         demand.path = Path { round_trip, packet: VALUES.path.packet, ..demand.path };
-        demand.plan().expect("they go together")
+        Some(demand.plan().expect("they go together"))
     }
 }
 
@@ -128,12 +134,17 @@ pub(crate) fn arrive(sending: Sending, link: &Conditions, file: &[u8], seed: u64
     world.network_mut().set_conditions(link.clone());
     let below = |address| {
         let config = Config { protocol: HASH, ..Config::new(u128::from(seed).to_be_bytes()) };
-        let planned = Planned::new(plan.clone(), &VALUES.bounds).expect("they fit this format");
+        let network = Grounded(SimulatedDatagrams::<M>::new(address, CREDIT));
+        let ground = Builder::new().protocol("network", network);
+        let Some(plan) = plan.clone() else {
+            let named = Named::<Fitting<M>>::new(STAGED_VALUES);
+            let changing = layer_of(TailoredHost::new(named, config), seed);
+            let changing = ground.protocol("changing", changing).over("network");
+            return changing.protocol("transport", Stages::<M>::new()).over("changing");
+        };
+        let planned = Planned::new(plan, &VALUES.bounds).expect("they fit this format");
         let transport = layer_of(TailoredHost::new(planned, config), seed);
-        Builder::new()
-            .protocol("network", Grounded(SimulatedDatagrams::<M>::new(address, CREDIT)))
-            .protocol("transport", transport)
-            .over("network")
+        ground.protocol("transport", transport).over("network")
     };
     let [here, there] = [SERVER, CLIENT].map(IpAddr::from);
     let view = PictureView::default();
