@@ -12,6 +12,10 @@ use stackwright_wire::Message;
 use crate::layer::{GroupHooks, GroupPlace};
 use crate::room::Room;
 
+/// What waits for the state. Beyond it the room of this member fills up: it falls silent, the
+/// others go on without it, and it joins again.
+const WAITS_MOST: Credit = Credit { octets: 16 << 20, messages: 1 << 16 };
+
 /// The hooks of the layer.
 pub struct StateTransfer<M> {
     /// The own rank, and that of the member that has the state and is the first.
@@ -21,12 +25,30 @@ pub struct StateTransfer<M> {
     waits: VecDeque<(Batch<M>, GroupProperties)>,
     /// What the layer above has room for; what waits here waits for the state.
     room: Room,
+    /// What waits costs, and the room of it that was not given back.
+    cost: Credit,
+    kept: Credit,
 }
 
 impl<M: Message> StateTransfer<M> {
     /// Makes the hooks.
     pub const fn new() -> Self {
-        StateTransfer { view: None, is_ready: false, waits: VecDeque::new(), room: Room::NONE }
+        StateTransfer {
+            view: None,
+            is_ready: false,
+            waits: VecDeque::new(),
+            room: Room::NONE,
+            cost: Credit::NONE,
+            kept: Credit::NONE,
+        }
+    }
+
+    /// Nothing waits any more; returns what did.
+    fn end_wait(&mut self, at: &mut impl GroupPlace<M>) -> VecDeque<(Batch<M>, GroupProperties)> {
+        self.cost = Credit::NONE;
+        let kept = core::mem::take(&mut self.kept);
+        self.room(at, kept);
+        core::mem::take(&mut self.waits)
     }
 
     fn deliver(&mut self, at: &mut impl GroupPlace<M>, (batch, from): (Batch<M>, GroupProperties)) {
@@ -59,6 +81,15 @@ impl<M: Message> GroupHooks<M> for StateTransfer<M> {
 
     fn delivered(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
         let cost = batch.cost();
+        if !self.is_ready && from.kind != GroupKind::State {
+            self.cost += cost;
+            if WAITS_MOST.covers(self.cost) {
+                self.room(at, cost);
+            } else {
+                self.kept += cost;
+            }
+            return self.waits.push_back((batch, from));
+        }
         self.room(at, cost);
         match (from.kind, self.view) {
             // Who has it was told twice: in two views in a row it did not vote.
@@ -68,14 +99,13 @@ impl<M: Message> GroupHooks<M> for StateTransfer<M> {
                 if from.last {
                     self.is_ready = true;
                     at.order(GroupOrder::Ready);
-                    for next in core::mem::take(&mut self.waits) {
+                    for next in self.end_wait(at) {
                         self.deliver(at, next);
                     }
                 }
             }
             (GroupKind::State, _) => at.cx().dropped("state", "of a member that is not asked"),
-            _ if self.is_ready => self.deliver(at, (batch, from)),
-            _ => self.waits.push_back((batch, from)),
+            _ => self.deliver(at, (batch, from)),
         }
     }
 
@@ -89,7 +119,7 @@ impl<M: Message> GroupHooks<M> for StateTransfer<M> {
         let voters = || view.members.iter().enumerate().filter(|(_, member)| member.votes);
         let first = voters().next().map(|(rank, _)| Rank(rank as u16));
         self.view = view.me.map(|me| (me, first));
-        self.waits.clear();
+        self.end_wait(at);
         // Who began the group has its state.
         self.is_ready = view.me.is_some() && (self.is_ready || view.members.len() == 1);
         at.notice(GroupNotice::View(view.clone()));

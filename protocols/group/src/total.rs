@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{
-    Batch, Credit, GroupKind, GroupNotice, GroupProperties, Rank,
+    Batch, Credit, GroupKind, GroupNotice, GroupOrder, GroupProperties, Rank,
 };
 use stackwright_contract::{Facts, Guarantees};
 use stackwright_wire::{Header, Message};
@@ -18,6 +18,14 @@ const NAME: &str = "total";
 
 /// Runs that one order names, at most: it fits into a packet.
 const RUNS_MOST: usize = 256;
+
+/// Own casts that wait for their turn: beyond it the layer above has no more credit.
+const OWN_MOST: Credit = Credit::ROOM;
+
+/// What waits for its turn, of each sender. One that keeps to its credit stays below it: what it
+/// may have in the log, what waits for an order, and what a view change held back.
+const WAITS_MOST: Credit =
+    Credit { octets: 4 * Credit::ROOM.octets, messages: 4 * Credit::ROOM.messages };
 
 /// The header of a cast.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
@@ -42,24 +50,35 @@ pub struct TotalOrder<M> {
     room: Room,
     /// Credit from below, but for what its own orders and headers use up.
     below: Room,
+    /// Own casts that wait for their turn.
+    own: Credit,
+    /// Room that a sender beyond its credit has taken from all: given back when it has its turn.
+    kept: Credit,
 }
 
 struct InView<M> {
-    is_first: bool,
+    me: Rank,
     /// Casts end with the view.
     ends: bool,
     /// Of each sender, what waits for its turn.
-    waits: Vec<VecDeque<(Batch<M>, GroupProperties)>>,
+    waits: Vec<Waits<M>>,
     /// Whose turn it is, and how many of its casts come then.
     turns: VecDeque<(u16, u16)>,
     /// What the first member has not ordered yet.
     unordered: VecDeque<(u16, u16)>,
 }
 
+/// Casts of a sender, and what they cost.
+struct Waits<M> {
+    casts: VecDeque<(Batch<M>, GroupProperties)>,
+    cost: Credit,
+}
+
 impl<M: Message> TotalOrder<M> {
     /// Makes the hooks.
     pub const fn new() -> Self {
-        TotalOrder { view: None, room: Room::NONE, below: Room::NONE }
+        let (own, kept) = (Credit::NONE, Credit::NONE);
+        TotalOrder { view: None, room: Room::NONE, below: Room::NONE, own, kept }
     }
 
     fn deliver(&mut self, at: &mut impl GroupPlace<M>, (batch, from): (Batch<M>, GroupProperties)) {
@@ -67,24 +86,73 @@ impl<M: Message> TotalOrder<M> {
         at.deliver(batch, from);
     }
 
+    /// Gives credit for the own casts that had their turn.
+    fn pay(&mut self, at: &mut impl GroupPlace<M>) {
+        if OWN_MOST.covers(self.own) {
+            at.give(self.below.take());
+        }
+    }
+
+    /// Keeps a cast until its turn; `room`: what it used up below.
+    fn wait(
+        &mut self,
+        at: &mut impl GroupPlace<M>,
+        room: Credit,
+        cast: (Batch<M>, GroupProperties),
+    ) {
+        let member = cast.1.member;
+        let Some(own) = &mut self.view else { return self.room(at, room) };
+        let Some(waits) = own.waits.get_mut(usize::from(member.0)) else { return };
+        let was_within = WAITS_MOST.covers(waits.cost);
+        waits.cost += cast.0.cost();
+        waits.casts.push_back(cast);
+        let is_within = WAITS_MOST.covers(waits.cost);
+        if own.me == Rank(0) && !own.ends {
+            match own.unordered.back_mut() {
+                Some((rank, run)) if *rank == member.0 && *run < u16::MAX => *run += 1,
+                _ => own.unordered.push_back((member.0, 1)),
+            }
+        }
+        if is_within {
+            return self.room(at, room);
+        }
+        // Its room fills up, which stops it; others go on without that sender, or without it.
+        self.kept += room;
+        if was_within {
+            at.order(GroupOrder::Suspect(member));
+        }
+    }
+
     /// Delivers whose turn it is.
     fn rise(&mut self, at: &mut impl GroupPlace<M>) {
         while let Some(own) = &mut self.view
             && let Some((rank, run)) = own.turns.front_mut()
-            && let Some(next) = own.waits[usize::from(*rank)].pop_front()
+            && let Some(next) = own.waits[usize::from(*rank)].casts.pop_front()
         {
+            let cost = next.0.cost();
+            own.waits[usize::from(*rank)].cost -= cost;
+            if Rank(*rank) == own.me {
+                self.own = less(self.own, cost);
+            }
             *run -= 1;
             if *run == 0 {
                 own.turns.pop_front();
             }
             self.deliver(at, next);
         }
+        self.pay(at);
+        let is_over = |own: &InView<M>| own.waits.iter().any(|one| !WAITS_MOST.covers(one.cost));
+        if self.kept != Credit::NONE && !self.view.as_ref().is_some_and(is_over) {
+            let kept = core::mem::take(&mut self.kept);
+            self.room(at, kept);
+        }
     }
 
     /// The view is over: what is left goes by rank.
     fn finish(&mut self, at: &mut impl GroupPlace<M>) {
         let Some(own) = self.view.take() else { return };
-        for rest in own.waits.into_iter().flatten() {
+        self.own = less(self.own, own.waits[usize::from(own.me.0)].cost);
+        for rest in own.waits.into_iter().flat_map(|waits| waits.casts) {
             self.deliver(at, rest);
         }
     }
@@ -110,12 +178,25 @@ impl<M: Message> TotalOrder<M> {
     fn ordered(&mut self, at: &mut impl GroupPlace<M>, octets: &[u8]) {
         let Some(own) = &mut self.view else { return };
         let mut runs = Reader(octets);
+        // Each run is of casts that wait somewhere.
+        if own.turns.len() > own.waits.len() * WAITS_MOST.messages {
+            at.cx().dropped(NAME, "an order of casts that do not come");
+            return at.order(GroupOrder::Suspect(Rank(0)));
+        }
         while let (Some(rank), Some(run)) = (runs.u16(), runs.u16()) {
             if usize::from(rank) < own.waits.len() && run > 0 {
                 own.turns.push_back((rank, run));
             }
         }
         self.rise(at);
+    }
+}
+
+/// Returns what is left: what a member cast before it fell out may come back when it has joined.
+fn less(credit: Credit, cost: Credit) -> Credit {
+    Credit {
+        octets: credit.octets.saturating_sub(cost.octets),
+        messages: credit.messages.saturating_sub(cost.messages),
     }
 }
 
@@ -141,6 +222,9 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
     };
 
     fn send(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, properties: GroupProperties) {
+        if properties.kind == GroupKind::Cast {
+            self.own += batch.cost();
+        }
         let mut message = batch.into_single();
         message.push(&TotalHeader { kind: MESSAGE, reserved: 0, count: 0 });
         self.below.use_up(Credit::of_octets(TotalHeader::LENGTH));
@@ -148,26 +232,17 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
     }
 
     fn delivered(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
-        let cost = batch.cost();
-        self.room(at, cost);
-        let mut message = batch.into_single();
+        let (room, mut message) = (batch.cost(), batch.into_single());
         let Ok(header) = message.pull::<TotalHeader>() else {
+            self.room(at, room);
             return at.cx().dropped(NAME, "no header");
         };
-        let Some(own) = &mut self.view else { return };
         match header.kind {
-            MESSAGE if from.kind != GroupKind::Cast => self.deliver(at, (message.into(), from)),
-            MESSAGE => {
-                let Some(waits) = own.waits.get_mut(usize::from(from.member.0)) else { return };
-                waits.push_back((message.into(), from));
-                if own.is_first && !own.ends {
-                    match own.unordered.back_mut() {
-                        Some((rank, run)) if *rank == from.member.0 && *run < u16::MAX => *run += 1,
-                        _ => own.unordered.push_back((from.member.0, 1)),
-                    }
-                }
-                self.rise(at);
+            MESSAGE if from.kind == GroupKind::Cast => {
+                self.wait(at, room, (message.into(), from));
+                return self.rise(at);
             }
+            MESSAGE if self.view.is_some() => self.deliver(at, (message.into(), from)),
             ORDER if from.member == Rank(0) => {
                 let length = message.len();
                 if let Some(octets) = message.front(length) {
@@ -177,6 +252,7 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
             }
             _ => at.cx().dropped(NAME, "of an unknown kind, or an order of another member"),
         }
+        self.room(at, room);
     }
 
     fn room(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
@@ -186,7 +262,7 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
 
     fn credit(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
         self.below.give(credit);
-        at.give(self.below.take());
+        self.pay(at);
     }
 
     fn notice(&mut self, at: &mut impl GroupPlace<M>, notice: GroupNotice<M>) {
@@ -201,14 +277,20 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
             GroupNotice::View(view) => {
                 if view.me.is_some() {
                     self.finish(at);
+                } else {
+                    self.own = Credit::NONE;
                 }
+                let waits = || Waits { casts: VecDeque::new(), cost: Credit::NONE };
                 self.view = view.me.map(|me| InView {
-                    is_first: me == Rank(0),
+                    me,
                     ends: false,
-                    waits: view.members.iter().map(|_| VecDeque::new()).collect(),
+                    waits: view.members.iter().map(|_| waits()).collect(),
                     turns: VecDeque::new(),
                     unordered: VecDeque::new(),
                 });
+                self.pay(at);
+                let kept = core::mem::take(&mut self.kept);
+                self.room(at, kept);
             }
             _ => {}
         }

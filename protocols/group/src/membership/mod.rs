@@ -314,6 +314,11 @@ pub(crate) fn quorum(view: &GroupView, halves: bool, has: impl Fn(usize) -> bool
     2 * some > all || has_half && voters().next().is_some_and(|(rank, _)| has(rank))
 }
 
+/// Returns whether these voters of a view are a quorum, without which no view follows it.
+pub fn is_quorum(view: &GroupView, has: impl Fn(Rank) -> bool) -> bool {
+    quorum(view, true, |rank| has(Rank(rank as u16)))
+}
+
 /// Returns whether the processes that `has` names are a quorum of a view.
 #[cfg(test)]
 pub(crate) fn quorum_of(view: &GroupView, has: impl Fn(Identity) -> bool) -> bool {
@@ -378,9 +383,15 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
             }
             GroupNotice::Frozen(have) => self.frozen(at, &have),
             GroupNotice::Filled => self.filled(at),
-            GroupNotice::Suspected(Rank(rank)) => self.suspect(rank, true),
+            GroupNotice::Suspected(member) => {
+                self.suspect(member.0, true);
+                at.notice(GroupNotice::Suspected(member));
+            }
             // A ballot that has begun goes on without it: it comes back as a joiner.
-            GroupNotice::Heard(Rank(rank)) => self.suspect(rank, false),
+            GroupNotice::Heard(member) => {
+                self.suspect(member.0, false);
+                at.notice(GroupNotice::Heard(member));
+            }
             other => return at.notice(other),
         }
         self.hear_self(at);
