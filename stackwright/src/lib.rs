@@ -8,7 +8,7 @@
 //! | [`base`] | generated bases: what every protocol with associations needs |
 //! | [`wire`] | messages, headers, checks |
 //! | [`transport`], [`policies`] | a transport with slots, and what fits them |
-//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`compress`], [`copy`], [`dsr`], [`ethernet`], [`framed`], [`ftp`], [`group`], [`ip`], [`jis`], [`kiss`], [`merged`], [`ordered`], [`proxy`], [`resolve`], [`stop_and_wait`], [`tailored`], [`tcp`], [`tls`], [`udp`], [`xtp`] | protocols |
+//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`compress`], [`copy`], [`dsr`], [`ethernet`], [`framed`], [`ftp`], [`group`], [`ip`], [`jis`], [`kiss`], [`merged`], [`ordered`], [`proxy`], [`replica`], [`resolve`], [`stop_and_wait`], [`tailored`], [`tcp`], [`tls`], [`udp`], [`xtp`] | protocols |
 //! | [`catalogue`] | the protocols there are, with their facts |
 //! | `channel` | with the feature `channel`: a radio channel without radios |
 //! | `drivers`, `endpoint`, `stacks` | with the feature `endpoint`: running a stack on the kernel's sockets; with the feature `tokio`, its calls are awaited |
@@ -44,6 +44,7 @@ pub use stackwright_merged as merged;
 pub use stackwright_ordered as ordered;
 pub use stackwright_policies as policies;
 pub use stackwright_proxy as proxy;
+pub use stackwright_replica as replica;
 pub use stackwright_resolve as resolve;
 pub use stackwright_stop_and_wait as stop_and_wait;
 pub use stackwright_tailored as tailored;

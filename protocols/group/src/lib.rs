@@ -38,7 +38,7 @@ mod wire;
 
 pub use detector::Detector;
 pub use layer::{GroupHooks, GroupPlace, MicroLayer};
-pub use membership::{Views, ViewsConfig, is_quorum};
+pub use membership::{Views, ViewsConfig};
 pub use mesh::{Mesh, MeshConfig};
 pub use nak::{Nak, NakConfig};
 pub use safe::SafeDelivery;

@@ -83,6 +83,19 @@ pub struct GroupView {
     pub primary: bool,
 }
 
+impl GroupView {
+    /// Returns whether these voters are a quorum, without which no view follows this one: a
+    /// majority, or half of them with the first.
+    pub fn is_quorum(&self, has: impl Fn(Rank) -> bool) -> bool {
+        let voters = || {
+            let members = self.members.iter().enumerate().filter(|(_, member)| member.votes);
+            members.map(|(rank, _)| has(Rank(rank as u16)))
+        };
+        let (all, some) = (voters().count(), voters().filter(|has| *has).count());
+        2 * some > all || 2 * some == all && voters().next() == Some(true)
+    }
+}
+
 /// One member of a view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupMember {

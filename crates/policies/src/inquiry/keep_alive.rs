@@ -9,8 +9,8 @@ use stackwright_transport::wraps;
 /// How many times the wait for an answer is doubled, at most.
 const DOUBLED_MOST: u32 = 6;
 
-/// How often a peer is asked before it counts as gone, at least: on a bad path the timeout may be as
-/// long as the patience, and one question may be lost.
+/// How often a peer is asked before it counts as gone, at least: on a bad path the timeout may be
+/// as long as the patience, and one question may be lost.
 const TRIES_LEAST: u64 = 4;
 
 /// Asks as another policy does, and also where nothing was received for a while though nothing is

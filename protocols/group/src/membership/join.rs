@@ -119,6 +119,10 @@ impl<M: Octets> Views<M> {
         self.own.1 = at.cx().random(u64::MAX);
         (self.is_ready, self.way_out) = (false, None);
         self.silent = at.cx().now();
+        // What it had to say belongs to its old life: its application may have said it again.
+        for (batch, _) in core::mem::take(&mut self.held) {
+            at.give(batch.cost());
+        }
         self.enter(at, &view);
     }
 }

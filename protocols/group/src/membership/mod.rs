@@ -308,15 +308,11 @@ fn rank(view: &GroupView, who: Identity) -> Option<usize> {
 /// Returns whether those voters that `has` names are a quorum: a majority, or half of them with the
 /// first. `halves` is so but in a mutant.
 pub(crate) fn quorum(view: &GroupView, halves: bool, has: impl Fn(usize) -> bool) -> bool {
-    let voters = || view.members.iter().enumerate().filter(|(_, member)| member.votes);
-    let (all, some) = (voters().count(), voters().filter(|(rank, _)| has(*rank)).count());
-    let has_half = halves && 2 * some == all;
-    2 * some > all || has_half && voters().next().is_some_and(|(rank, _)| has(rank))
-}
-
-/// Returns whether these voters of a view are a quorum, without which no view follows it.
-pub fn is_quorum(view: &GroupView, has: impl Fn(Rank) -> bool) -> bool {
-    quorum(view, true, |rank| has(Rank(rank as u16)))
+    let is_half = || {
+        let voters = || view.members.iter().enumerate().filter(|(_, member)| member.votes);
+        2 * voters().filter(|(rank, _)| has(*rank)).count() == voters().count()
+    };
+    view.is_quorum(|Rank(rank)| has(usize::from(rank))) && (halves || !is_half())
 }
 
 /// Returns whether the processes that `has` names are a quorum of a view.
