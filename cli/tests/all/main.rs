@@ -9,6 +9,7 @@ mod encrypted;
 mod ftp;
 mod graph;
 mod group;
+mod group_store;
 mod group_talk;
 mod jis;
 mod monitor;

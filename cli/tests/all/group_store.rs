@@ -1,0 +1,110 @@
+//! `group store`: three replicas, of which one ends and comes back, and then two end at once.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_stackwright");
+
+struct Replica {
+    child: Child,
+    said: BufReader<std::process::ChildStdout>,
+    redis: String,
+}
+
+impl Replica {
+    fn start(place: usize, all: &[String], join: bool) -> Self {
+        let others: Vec<&str> =
+            all.iter().filter(|at| **at != all[place]).map(|at| &**at).collect();
+        let mut program = Command::new(PROGRAM);
+        program.args(["group", "store", "--json", "--redis", "127.0.0.1:0", "--at", &all[place]]);
+        program.args(["--with", &others.join(",")]).stdout(Stdio::piped());
+        program.args(join.then_some("--join"));
+        let mut child = program.spawn().expect("the program starts");
+        let said = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut replica = Replica { child, said, redis: String::new() };
+        let serving = replica.hears(|said| said["event"] == "serving");
+        replica.redis = serving["redis"].as_str().expect("an address").into();
+        replica
+    }
+
+    fn hears(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let mut line = String::new();
+            assert!(self.said.read_line(&mut line).expect("a pipe") > 0, "it ended");
+            let said = serde_json::from_str(&line).expect("JSON");
+            if is_it(&said) {
+                return said;
+            }
+        }
+    }
+
+    /// Waits for a view with this many members, all of which have the state.
+    fn sees(&mut self, count: usize) {
+        self.hears(|said| {
+            said["voters"] == count && said["members"].as_array().map(Vec::len) == Some(count)
+        });
+    }
+
+    /// Says something on a connection of its own, and returns what is answered until its end.
+    fn says(&self, commands: &str) -> String {
+        let mut stream = TcpStream::connect(&self.redis).expect("it listens");
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+        stream.write_all(format!("{commands}\r\nQUIT\r\n").as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("text");
+        answer
+    }
+
+    fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+#[test]
+fn a_store_outlives_its_replicas_but_not_its_quorum() {
+    let sockets: Vec<_> = (0..3).map(|_| UdpSocket::bind("127.0.0.1:0").expect("a port")).collect();
+    let all: Vec<_> =
+        sockets.iter().map(|one| one.local_addr().expect("bound").to_string()).collect();
+    drop(sockets);
+    let mut replicas: Vec<_> = (0..3).map(|nth| Replica::start(nth, &all, nth > 0)).collect();
+    replicas.iter_mut().for_each(|one| one.sees(3));
+
+    // A client sees its own writes, in the order in which it says them.
+    let said = replicas[1].says("SET a 1\r\nINCR a\r\nGET a\r\nPING\r\nDBSIZE");
+    assert_eq!(said, "+OK\r\n:2\r\n$1\r\n2\r\n+PONG\r\n:1\r\n+OK\r\n");
+    let long = "x".repeat(512 << 10);
+    let set = format!("*3\r\n$3\r\nSET\r\n$4\r\nlong\r\n${}\r\n{long}", long.len());
+    assert_eq!(replicas[2].says(&set), "+OK\r\n+OK\r\n");
+    assert_eq!(replicas[2].says("STRLEN long"), ":524288\r\n+OK\r\n");
+
+    replicas[0].kill();
+    replicas[1].sees(2);
+    assert_eq!(replicas[2].says("INCR a"), ":3\r\n+OK\r\n");
+    replicas[0] = Replica::start(0, &all, true);
+    replicas.iter_mut().for_each(|one| one.sees(3));
+    assert_eq!(replicas[0].says("GET a\r\nSTRLEN long"), "$1\r\n3\r\n:524288\r\n+OK\r\n");
+
+    replicas[0].kill();
+    replicas[2].kill();
+    let refused = loop {
+        let said = replicas[1].says("INCR a");
+        // Until the silence is noticed nobody knows.
+        if !said.starts_with("-UNKNOWN ") && !said.starts_with("-TIMEOUT ") {
+            break said;
+        }
+    };
+    assert!(refused.starts_with("-NOQUORUM "), "{refused}");
+    assert!(refused.contains(&all[0]) && refused.contains(&all[2]), "{refused}");
+    assert_eq!(replicas[1].says("GET a"), "$1\r\n3\r\n+OK\r\n");
+}
