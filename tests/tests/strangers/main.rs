@@ -14,6 +14,7 @@ mod memory;
 mod names;
 mod proxies;
 mod radio;
+mod redis;
 mod reported;
 mod scripted;
 mod setting;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         hostile_servers::trials(),
         interrupted::trials(),
         reported::trials(),
+        redis::trials(),
     ];
     run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
