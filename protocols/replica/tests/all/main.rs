@@ -1,1 +1,5 @@
 //! Replicas in a simulated network.
+
+mod checker;
+mod linearizable;
+mod scene;
