@@ -63,6 +63,10 @@ impl<S: Machine> Replica<S> {
         now: Instant,
         say: &mut impl FnMut(GroupsRequest<M>),
     ) -> bool {
+        // Before the state is there, it is not known what of them was done.
+        if !self.is_current {
+            return false;
+        }
         if self.casts.is_empty() {
             let mut ahead = 0;
             let time = self.time_at(now);
