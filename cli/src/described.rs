@@ -14,9 +14,10 @@ use crate::flawed::Flawed;
 use crate::inet::Inet;
 use crate::placement::Placement;
 use crate::problem::Problem;
+use crate::remote::Below;
 
 /// The descriptions that every program has with it, by the commands that they describe.
-const BUILT_IN: [(&[&str], &str); 20] = [
+const BUILT_IN: [(&[&str], &str); 24] = [
     (&["get", "put", "ls"], include_str!("../stacks/get.toml")),
     (&["get-tls"], include_str!("../stacks/get-tls.toml")),
     (&["get-artp"], include_str!("../stacks/get-artp.toml")),
@@ -37,6 +38,10 @@ const BUILT_IN: [(&[&str], &str); 20] = [
     (&["artp"], include_str!("../stacks/artp.toml")),
     (&["udp"], include_str!("../stacks/udp.toml")),
     (&["xtp"], include_str!("../stacks/xtp.toml")),
+    (&["stream+xtp"], include_str!("../stacks/stream+xtp.toml")),
+    (&["tcp"], include_str!("../stacks/tcp.toml")),
+    (&["xtp+ip"], include_str!("../stacks/xtp+ip.toml")),
+    (&["xstp"], include_str!("../stacks/xstp.toml")),
 ];
 
 /// The name of the stack of a client by radio.
@@ -76,13 +81,20 @@ impl Described {
         Self::read(name.into(), text)
     }
 
-    /// One that is built in, whose ARTP is where `placement` says.
-    pub(crate) fn placed(name: &str, placement: &Placement) -> Result<Self, Problem> {
-        const HERE: &str = "over = \"udp\"\npacket = 1472\n\n[udp]\n";
+    /// One that is built in, for a client or a server, whose transport is where `placement` says.
+    pub(crate) fn placed(name: &str, below: Below, placement: &Placement) -> Result<Self, Problem> {
+        const OVER_UDP: &str = "over = \"udp\"\npacket = 1472\n\n[udp]\n";
+        let (stack, here, protocol) = match below {
+            Below::Artp => ("artp", OVER_UDP, "server"),
+            Below::Xtp => ("stream+xtp", OVER_UDP, "stream server"),
+            _ => ("tcp", "[tcp]\n", "stream server"),
+        };
         let Described { mut text, .. } = Self::load(Path::new(name))?;
-        debug_assert!(text.contains(HERE), "the stack has ARTP over UDP");
-        if let Some(socket) = placement.socket("artp")? {
-            text = text.replace(HERE, &format!("protocol = \"server\"\nat = {socket:?}\n"));
+        debug_assert!(text.contains(here), "the stack has {stack}");
+        if let Some(socket) = placement.socket(stack)? {
+            let head = if here == OVER_UDP { "" } else { here };
+            let there = format!("{head}protocol = {protocol:?}\nat = {socket:?}\n");
+            text = text.replace(here, &there);
         }
         Self::read(name.into(), text)
     }
@@ -174,6 +186,10 @@ mod tests {
                     "artp",
                     "udp",
                     "xtp",
+                    "stream+xtp",
+                    "tcp",
+                    "xtp+ip",
+                    "xstp",
                 ]);
         for name in ["get", "put", "ls", "serve"].into_iter().chain(own) {
             assert_eq!(

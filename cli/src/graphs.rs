@@ -114,11 +114,12 @@ pub(crate) fn server(
     Ok((driver, ServerGraph { graph, writable: taken.writable, has_folder: taken.disk.is_some() }))
 }
 
-/// Builds a stack of which the command says nothing.
+/// Builds a stack of which the command says nothing, for other programs.
 pub(crate) fn alone<T: Speaks<Message, Readiness>>(
     described: &Described,
 ) -> Result<(Driver, Graph<Message, Readiness, T>), Problem> {
-    let (driver, graph, _) = build(described, None, None, Wishes::default())?;
+    let (driver, graph, _) =
+        build(described, None, None, Wishes { hosted: true, ..Wishes::default() })?;
     Ok((driver, graph))
 }
 

@@ -11,25 +11,27 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
+use stackwright::compose::graph::Graph;
 use stackwright::compose::{Beside, Over};
-use stackwright::contract::services::Datagrams;
-use stackwright::contract::{Outlet, Protocol, RequestOf};
-use stackwright_drivers::ipc::{Quota, StackHost};
+use stackwright::contract::services::{Datagrams, Streams};
+use stackwright::contract::words::Speaks;
+use stackwright::contract::{Outlet, Protocol, RequestOf, Service};
+use stackwright_drivers::ipc::{Crossing, Quota, StackHost};
 use stackwright_drivers::unix::UnixStreams;
-use stackwright_drivers::{Driver, Lanes};
-use stackwright_parts::Stack;
+use stackwright_drivers::{Driver, Lanes, Readiness};
 
-use crate::graphs;
+use crate::described::Described;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::say;
 use crate::stacks::{self, Message};
+use crate::{graphs, images, registry};
 
 /// How often it is checked whether the program is to end.
 const LOOK: Duration = Duration::from_millis(500);
 
-type Messages = Datagrams<Message>;
-type Hosting = Over<StackHost<Messages>, Beside<Stack<Messages>, UnixStreams<Message>>>;
+/// A stack that provides `T`, and the sockets of those that use it.
+type Hosting<T, S> = Over<StackHost<T>, Beside<S, UnixStreams<Message>>>;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -40,7 +42,8 @@ Examples:
   stackwright host artp:// udp:// --at /run/user/1000/stackwright
   stackwright perf run artp://HOST --placement server=/run/user/1000/stackwright")]
 pub(crate) struct Host {
-    /// Stacks that provide datagrams: artp://, udp://, xtp://, or stack files.
+    /// Stacks that provide messages or streams: artp://, udp://, xtp://, xtp+ip://, tcp://,
+    /// stream+xtp://, xstp://, or stack files; jis:// is the transport of `stackwright jis`.
     #[arg(value_name = "STACK", required = true)]
     pub(crate) stacks: Vec<PathBuf>,
     /// The folder of its sockets, which is made where it is not there.
@@ -73,39 +76,75 @@ pub(crate) fn run(host: &Host) -> Result<(), Problem> {
 
 /// Has one stack, until `stop`.
 fn serve(name: &Path, socket: &Path, json: bool, stop: &AtomicBool) -> Result<(), Problem> {
-    let described = graphs::load::<Messages>(name)?;
-    let (mut driver, stack) = graphs::alone::<Messages>(&described)?;
-    let mut hosting = hosting(&driver, stack, socket);
-    let mut told = false;
+    let told = Told { name: name.display().to_string(), socket, json, stop };
+    if name == Path::new("jis") {
+        let driver = Driver::new(fastrand::u64(..))?;
+        let (images, _) = images::transport(&driver, images::HOSTED)?;
+        return host(driver, images, &told);
+    }
+    let described = Described::load(name)?;
+    let looked_at = described.description.look(&registry::registry(None));
+    let provides = looked_at.map_err(|flaw| described.flawed(&flaw))?.provides();
+    if provides == [<Streams<Message> as Service>::NAME] {
+        host_described::<Streams<Message>>(&described, &told)
+    } else {
+        host_described::<Datagrams<Message>>(&described, &told)
+    }
+}
+
+fn host_described<T>(described: &Described, told: &Told<'_>) -> Result<(), Problem>
+where
+    T: Crossing<Message = Message> + Speaks<Message, Readiness>,
+    Graph<Message, Readiness, T>: Protocol<Provides = T, Uses: Lanes>,
+{
+    let (driver, stack) = graphs::alone::<T>(described)?;
+    host(driver, stack, told)
+}
+
+/// What is told of a stack, and until when it is there.
+struct Told<'a> {
+    name: String,
+    socket: &'a Path,
+    json: bool,
+    stop: &'a AtomicBool,
+}
+
+fn host<T, S>(mut driver: Driver, stack: S, told: &Told<'_>) -> Result<(), Problem>
+where
+    T: Crossing<Message = Message>,
+    S: Protocol<Provides = T, Uses: Lanes>,
+{
+    let Told { name, socket, json, stop } = told;
+    let lane = S::Uses::LANES;
+    let lines = UnixStreams::new((*socket).into(), driver.registry(), lane, stacks::pool());
+    let host = StackHost::new(stack.facts().gives, Quota::default());
+    let mut hosting: Hosting<T, S> = Over::new(host, Beside::new(stack, lines));
+    let mut is_told = false;
     while !stop.load(Relaxed) {
         driver.turn(&mut hosting, &mut Nobody, Some(LOOK))?;
         let listens = hosting.upper.listens();
-        let unavailable = |_| Problem::Occupied { path: socket.into() };
-        if listens.map_err(unavailable)? && !std::mem::replace(&mut told, true) {
-            let stack = &described.name;
+        let unavailable = |_| Problem::Occupied { path: (*socket).into() };
+        if listens.map_err(unavailable)? && !std::mem::replace(&mut is_told, true) {
             match json {
-                true => say!("{}", json!({ "event": "hosting", "stack": stack, "at": socket })),
-                false => say!("{stack} is at {}. Press Ctrl-C to stop.", socket.display()),
+                true => say!("{}", json!({ "event": "hosting", "stack": name, "at": socket })),
+                false => say!("{name} is at {}. Press Ctrl-C to stop.", socket.display()),
             }
         }
     }
     Ok(())
 }
 
-fn hosting(driver: &Driver, stack: Stack<Messages>, socket: &Path) -> Hosting {
-    let lane = <Stack<Messages> as Protocol>::Uses::LANES;
-    let lines = UnixStreams::new(socket.into(), driver.registry(), lane, stacks::pool());
-    let host = StackHost::new(stack.facts().gives, Quota::default());
-    Over::new(host, Beside::new(stack, lines))
-}
-
 /// Nobody is above a host.
 struct Nobody;
 
-impl Outlet<Hosting> for Nobody {
+impl<T, S> Outlet<Hosting<T, S>> for Nobody
+where
+    T: Crossing<Message = Message>,
+    S: Protocol<Provides = T, Uses: Lanes>,
+{
     fn indicate(&mut self, never: Infallible) {
         match never {}
     }
 
-    fn request(&mut self, _: RequestOf<Hosting>) {}
+    fn request(&mut self, _: RequestOf<Hosting<T, S>>) {}
 }

@@ -40,6 +40,7 @@ mod heard;
 mod hearing;
 mod host;
 mod identity;
+mod images;
 mod inet;
 mod interrupts;
 mod jis;

@@ -5,6 +5,8 @@
 //! and the password, and its folder go to one node each: the first that has none of its own.
 
 mod artp;
+mod raw;
+mod served;
 mod xtp;
 
 use std::cell::{Cell, RefCell};
@@ -37,18 +39,18 @@ use stackwright::xtp::services::{
     UnacknowledgedDatagram, XtpService,
 };
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
+use stackwright_drivers::ip::Ip as Raw;
 use stackwright_drivers::line::Line;
 use stackwright_drivers::packet::{self, PacketSocket};
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::tun::{Tun, TunKind, TunOptions};
 use stackwright_drivers::udp::Udp;
 use stackwright_drivers::{Driver, Lanes, Readiness};
-use stackwright_parts::{Boxed, Part, Registry, SERVED_GIVES, Served};
+use stackwright_parts::{Boxed, Part, Registry, Served, ServedStreams};
 
 use crate::descriptors;
 use crate::line::LineAddress;
 use crate::pipe::Pipe;
-use crate::placement::remote;
 use crate::problem::Problem;
 use crate::stacks::{self, Message, Rate};
 use crate::{identity, trust};
@@ -103,6 +105,8 @@ pub(crate) struct Wishes {
     pub(crate) splicing: bool,
     /// Who may come in; everybody otherwise.
     pub(crate) accounts: Option<Admission>,
+    /// The stack is one for other programs.
+    pub(crate) hosted: bool,
     /// Whose certificate the command's client expects, where it encrypts.
     pub(crate) server: Option<ExpectedServer>,
 }
@@ -208,11 +212,6 @@ const LINE: &[Parameter] = &[Parameter::required(
 )];
 const DEVICE: &[Parameter] =
     &[Parameter::required("device", ParameterKind::Text, "the device's name, such as sw0")];
-const SERVED: &[Parameter] = &[Parameter::required(
-    "at",
-    ParameterKind::Text,
-    "the socket of a stack of `stackwright host`, such as /run/user/1000/stackwright/artp",
-)];
 const DISK: &[Parameter] = &[
     Parameter::new("root", ParameterKind::Text, "the folder, unless the command gives it"),
     Parameter::new("writable", ParameterKind::Truth, "files may be created, renamed and removed"),
@@ -221,7 +220,7 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let own: [(_, _, &'static [Parameter], Make); 21] = [
+    let own: [(_, _, &'static [Parameter], Make); 23] = [
         ("artp", purpose("artp"), artp::PARAMETERS, artp::make),
         ("copy", purpose("copy"), copy::described::<Message>().parameters, make_copy),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
@@ -244,7 +243,14 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
             make_tcp,
         ),
         ("udp", "the operating system's UDP; over `ip`, ours", &[], make_udp),
-        ("server", "ARTP in a server of this machine", SERVED, make_served),
+        ("raw ip", "packets of the operating system's IP, as root", raw::PARAMETERS, raw::make),
+        ("server", "ARTP in a server of this machine", served::PARAMETERS, served::messages),
+        (
+            "stream server",
+            "streams of a server of this machine",
+            served::PARAMETERS,
+            served::streams,
+        ),
         ("disk", "files below a folder of this machine", DISK, make_disk),
         (Stream::NAME, purpose(Stream::NAME), xtp::PARAMETERS, xtp::make::<Stream>),
         (
@@ -282,6 +288,8 @@ pub(crate) fn services(name: &str) -> [Vec<&'static str>; 2] {
         "line" => catalogue::services::<Line<Message>, Message, Readiness>(),
         "tcp" => catalogue::services::<Tcp<Message>, Message, Readiness>(),
         "server" => catalogue::services::<Served, Message, Readiness>(),
+        "stream server" => catalogue::services::<ServedStreams, Message, Readiness>(),
+        "raw ip" => catalogue::services::<Raw<Message>, Message, Readiness>(),
         "udp" => catalogue::services::<Udp<Message>, Message, Readiness>(),
         "tun" => catalogue::services::<Tun<Message>, Message, Readiness>(),
         "packet" => catalogue::services::<PacketSocket<Message>, Message, Readiness>(),
@@ -501,8 +509,8 @@ fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let registry = setting.driver.registry();
     let tcp = Tcp::<Message>::new(registry, lane, setting.pool.clone());
     let tcp = tcp.with_keepalive(stacks::KEEPALIVE);
-    // An FTP server has to know which of a client's ends was first.
-    let tcp = if setting.wishes.accounts.is_some() {
+    // An FTP server has to know which of a client's ends was first, here or in another process.
+    let tcp = if setting.wishes.accounts.is_some() || setting.wishes.hosted {
         tcp.ordering_ends().map_err(|why| table.flaw("service", why.to_string()))?
     } else {
         tcp
@@ -519,14 +527,6 @@ fn make_udp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let Some(setting) = setting else { return shown::<Udp<Message>>() };
     let registry = setting.driver.registry();
     Ok(Udp::<Message>::new(registry, lane, setting.pool.clone()).boxed())
-}
-
-fn make_served(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
-    let lane = lane(table)?;
-    let Some(setting) = setting else { return shown::<Served>() };
-    let socket = table.text("at").unwrap_or_default().into();
-    Ok(remote::<_, SERVED_GIVES>(socket, setting.driver.registry(), lane, setting.pool.clone())
-        .boxed())
 }
 
 fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {

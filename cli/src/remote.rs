@@ -61,7 +61,7 @@ impl Below {
 
 /// The options that not everything below FTP has a use for, and what has.
 const OPTIONS: [(&str, &[Below]); 4] = [
-    ("--placement", &[Below::Artp]),
+    ("--placement", &[Below::Tcp, Below::Tls, Below::Artp, Below::Xtp]),
     ("--packet", &[Below::Artp, Below::Xtp]),
     ("--proxy", &[Below::Tcp, Below::Tls]),
     ("--call", &[Below::Radio]),

@@ -49,7 +49,8 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let own = serve.inet.as_ref().map(|inet| Described::on_device("serve-inet", inet));
     let placement = &serve.placement;
     check_option("--placement", placement.is_server(), &below)?;
-    let own = own.or(placement.is_server().then(|| Described::placed("serve-artp", placement)));
+    let placed = || Described::placed(below[0].stacks()[1], below[0], placement);
+    let own = own.or(placement.is_server().then(placed));
     let described = match (named.or(own.transpose()?), below[0]) {
         (None, Below::Tcp | Below::Tls) => None,
         (None, below) => Some(graphs::load::<Serving>(Path::new(below.stacks()[1]))?),
@@ -162,7 +163,8 @@ where
         driver.context().listen(Box::new(Dialogue));
     }
     let interrupted = interrupts()?;
-    for (below, address) in places(told.serve) {
+    let places = places(told.serve);
+    for &(below, address) in &places {
         told.below = below;
         let local = address.into();
         let request = match below {
@@ -177,6 +179,10 @@ where
     told.hints();
     while !interrupted.load(Ordering::Relaxed) {
         driver.turn(&mut stack, &mut told, Some(Duration::from_secs(1)))?;
+        // A transport in a server answers later, and ends with the server.
+        if let (Some(why), &[(_, address), ..]) = (told.refused, &places[..]) {
+            return Err(Problem::Listen { address, why });
+        }
     }
     driver.request(&mut stack, Request::Stop, &mut told);
     Ok(())

@@ -9,7 +9,7 @@ mod shown;
 
 use stackwright::compose::graph::{Erased, Graph, Node, ProtocolRegistry};
 use stackwright::compose::{Opaque, Over};
-use stackwright::contract::services::Datagrams;
+use stackwright::contract::services::{Datagrams, Streams};
 use stackwright::contract::{Guarantees, Protocol};
 use stackwright::copy::Copy;
 use stackwright::dsr::Dsr;
@@ -87,6 +87,7 @@ parts! {
     Udp<Message>,
     Over<Near<Datagrams<Message>>, UnixStreams<Message>>,
     Served,
+    ServedStreams,
     // Protocols.
     Copy<Message>,
     Dsr<Message>,
@@ -135,10 +136,25 @@ pub const SERVED_GIVES: u16 = <artp::Layer<Message> as Protocol>::FACTS.gives.bi
 /// ARTP in a server.
 pub type Served = Over<Near<Datagrams<Message>, SERVED_GIVES>, UnixStreams<Message>>;
 
+/// What streams promise, whatever carries them; XTP's may be unchecked.
+pub const STREAMS_GIVE: u16 =
+    Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE).bits();
+
+/// Streams of a server: TCP's, or those of a transport of ours.
+pub type ServedStreams = Over<Near<Streams<Message>, STREAMS_GIVE>, UnixStreams<Message>>;
+
+/// The transport of images in a server.
+pub type ServedImages = Over<Near<Datagrams<Message>, { NEEDED.bits() }>, UnixStreams<Message>>;
+
 /// Hides a transport that an application's specification selects.
 pub fn selective(
     layer: tailored::Layer<Named<Selective<Message>>>,
     lower: Udp<Message>,
 ) -> Reliable {
     Opaque::new(Over::new(layer, lower))
+}
+
+/// Hides that it is in a server.
+pub fn served(images: ServedImages) -> Reliable {
+    Opaque::new(images)
 }

@@ -225,7 +225,7 @@ pub(crate) struct Connection {
     /// Your call sign, for an address by radio; nothing is transmitted without one.
     #[arg(long, value_name = "MYCALL")]
     pub(crate) call: Option<String>,
-    /// Where ARTP is: `library`, or `server=FOLDER` of `stackwright host`.
+    /// Where the transport is: `library`, or `server=FOLDER` of `stackwright host`.
     #[arg(long, value_name = "WHERE", default_value = "library", hide_default_value = true)]
     #[arg(conflicts_with_all = ["stack", "inet", "packet"])]
     pub(crate) placement: Placement,

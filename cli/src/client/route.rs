@@ -50,10 +50,11 @@ impl<'a> Route<'a> {
         let own = own.or(air.map(|air| Described::on_air(air, connection.call.as_deref())));
         let placement = &connection.placement;
         check_option("--placement", placement.is_server(), &[remote.below])?;
-        let own = own.or(placement.is_server().then(|| Described::placed("get-artp", placement)));
+        let (below, is_placed) = (remote.below, placement.is_server());
+        let placed = || Described::placed(below.stacks()[0], below, placement);
+        let own = own.or(is_placed.then(placed));
         let described = connection.stack.as_deref().map(graphs::load::<Copying>).or(own);
         let described = described.transpose()?;
-        let below = remote.below;
         let is_built_in = described.is_none() || air.is_some();
         check_option("--packet", connection.packet.is_some() && is_built_in, &[below])?;
         check_option("--proxy", connection.proxy.is_some(), &[below])?;

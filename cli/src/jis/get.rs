@@ -21,8 +21,9 @@ use stackwright_role::{RoleIndication, RoleRequest, Speaking};
 
 use super::log::Log;
 use super::show::Screen;
-use super::{Get, below, png};
+use super::{Get, png};
 use crate::address::{self, Address};
+use crate::images::below;
 use crate::interrupts::interrupts;
 use crate::printable::Printable;
 use crate::problem::Problem;
@@ -186,7 +187,7 @@ fn fetch(
 ) -> Result<(PictureView, Told), Problem> {
     let view = PictureView::default();
     let mut driver = Driver::new(fastrand::u64(..))?;
-    let (below, most) = below(&driver, server.ip())?;
+    let (below, most) = below(&driver, server.ip(), &get.placement)?;
     let interrupted = interrupts()?;
     let screen = get.show.then(Screen::new);
     let log = log.map(Log::begin);

@@ -8,20 +8,15 @@ mod replay;
 mod serve;
 mod show;
 
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use stackwright::tailored::{self, Named, TailoredHost};
-use stackwright_drivers::Driver;
-use stackwright_drivers::udp::Udp;
-use stackwright_jis::{PORT, body_most};
-use stackwright_parts::{Reliable, selective};
+use stackwright_jis::PORT;
 
+use crate::placement::Placement;
 use crate::problem::Problem;
 use crate::quantity::octets;
-use crate::stacks;
 
 const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
 
@@ -47,6 +42,9 @@ pub(crate) struct Serve {
     /// Listen here; the port is one of UDP.
     #[arg(long, value_name = "ADDRESS:PORT", default_value_t = DEFAULT)]
     listen: SocketAddr,
+    /// Where the transport is: `library`, or `server=FOLDER` of `stackwright host`.
+    #[arg(long, value_name = "WHERE", default_value = "library", hide_default_value = true)]
+    placement: Placement,
     /// Cache split pictures in memory, up to this size in total, such as 1GB, so that repeated
     /// requests are answered at once. A changed file is read again.
     #[arg(long, value_name = "OCTETS", default_value = "64MB", value_parser = octets)]
@@ -74,6 +72,9 @@ pub(crate) struct Get {
     /// Show it in the terminal, as it arrives.
     #[arg(long)]
     show: bool,
+    /// Where the transport is: `library`, or `server=FOLDER` of `stackwright host`.
+    #[arg(long, value_name = "WHERE", default_value = "library", hide_default_value = true)]
+    placement: Placement,
     /// Log each arriving piece with its time, as JSON lines.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
@@ -102,18 +103,4 @@ pub(crate) fn run(jis: &Jis) -> Result<(), Problem> {
         Jis::Get(get) => get::run(get),
         Jis::Replay(replay) => replay::run(replay),
     }
-}
-
-/// Makes what is below both roles, the transport that the phase `image` selects, and returns the longest body of an ADU that it carries in one packet.
-fn below(driver: &Driver, address: IpAddr) -> io::Result<(Reliable, usize)> {
-    let config = tailored::Config {
-        packet: stacks::packet(address),
-        protocol: stackwright_jis::generated::HASH,
-        accepts: stackwright_jis::generated::ACCEPTS,
-        ..tailored::Config::new(stacks::entropy()?)
-    };
-    let host = TailoredHost::new(Named::new(stackwright_jis::VALUES), config);
-    let most = body_most(host.unit_most());
-    let layer = tailored::layer_of(host, u64::from_ne_bytes(stacks::entropy()?));
-    Ok((selective(layer, Udp::new(driver.registry(), 0, stacks::pool())), most))
 }

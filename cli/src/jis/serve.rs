@@ -11,8 +11,9 @@ use stackwright_drivers::Driver;
 use stackwright_jis::generated::server::{Input, Output};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
 
+use super::Serve;
 use super::folder::Folder;
-use super::{Serve, below};
+use crate::images::below;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::say;
@@ -72,7 +73,7 @@ pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     }
     let mut driver = Driver::new(fastrand::u64(..))?;
     let mut told = Told { folder: folder.display().to_string(), ..Told::default() };
-    let (below, most) = below(&driver, serve.listen.ip())?;
+    let (below, most) = below(&driver, serve.listen.ip(), &serve.placement)?;
     let kept = usize::try_from(serve.keep).unwrap_or(usize::MAX);
     let shelf = Rc::new(Folder::new(folder, kept));
     let layer = stackwright_jis::server::<Message, _>(shelf, most);

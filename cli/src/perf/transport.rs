@@ -27,7 +27,7 @@ use stackwright_drivers::ip::{self, Ip};
 use stackwright_drivers::tcp::{Tcp, has_congestion};
 use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::{Config, System, blocking};
-use stackwright_parts::{Boxed, Message, Part, Stack};
+use stackwright_parts::{Boxed, Message, Part, STREAMS_GIVE, ServedStreams, Stack};
 
 use super::arguments::{Cipher, Key, Run, Tuning};
 use super::layers;
@@ -104,9 +104,7 @@ impl Make {
 
     fn stack(&self, system: &System) -> Measured {
         if let Some(socket) = self.server.clone() {
-            let stack = remote::<Datagrams<Message>, 0>(socket, system.registry(), 0, blocks());
-            let builder = Builder::new().node("server", stack.boxed()).top("server");
-            return builder.build().expect("it stands alone");
+            return self.served(socket, system);
         }
         if let Transport::Listed(name) = self.transport {
             return self.listed(name, system);
@@ -121,6 +119,27 @@ impl Make {
             lower.into_iter().fold(builder, |builder, lower| builder.over(lower))
         });
         builder.top(parts[0]).build().expect("the rule book takes each of them")
+    }
+
+    /// Builds the application's side of a stack that is in a server. Where that provides streams,
+    /// messages are framed on this side.
+    fn served(&self, socket: PathBuf, system: &System) -> Measured {
+        let transport = self.transport;
+        let is_framed = match transport {
+            Transport::Listed(name) => between(name).is_some_and(|(above, _)| above.is_some()),
+            _ => transport.parts(self.address.is_multicast())[0] == "framed",
+        };
+        let builder = if is_framed && transport != Transport::OrderedArtp {
+            let streams: ServedStreams =
+                remote::<_, STREAMS_GIVE>(socket, system.registry(), 0, blocks());
+            let framed = Framed::<Message>::default().boxed();
+            let builder = Builder::new().node("framed", framed).over("server").top("framed");
+            builder.node("server", streams.boxed())
+        } else {
+            let stack = remote::<Datagrams<Message>, 0>(socket, system.registry(), 0, blocks());
+            Builder::new().node("server", stack.boxed()).top("server")
+        };
+        builder.build().expect("the rule book takes both")
     }
 
     /// Builds the stack of a protocol of the catalogue, as a file would describe it.

@@ -65,9 +65,9 @@ pub(crate) struct Serve {
         conflicts_with_all = ["artp", "xtp", "stack", "tls", "listen_tls"]
     )]
     pub(crate) inet: Option<Inet>,
-    /// Where ARTP is: `library`, or `server=FOLDER` of `stackwright host`.
+    /// Where the transport is: `library`, or `server=FOLDER` of `stackwright host`.
     #[arg(long, value_name = "WHERE", default_value = "library", hide_default_value = true)]
-    #[arg(conflicts_with_all = ["stack", "inet", "packet"])]
+    #[arg(conflicts_with_all = ["stack", "inet", "packet", "tls", "listen_tls"])]
     pub(crate) placement: Placement,
     /// The longest packet of ARTP or XTP, in octets [default: 1472, over IPv6 1452].
     ///

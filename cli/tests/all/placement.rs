@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+use stackwright_programs::picture::Picture;
 use stackwright_programs::processes::{Outcome, Running, eventually, run};
 use stackwright_programs::scratch::Scratch;
 
@@ -51,8 +52,8 @@ fn measure(arguments: &[&str]) -> Outcome {
 #[test]
 fn programs_share_a_transport_and_speak_with_those_that_have_their_own() {
     let folder = Scratch::new();
-    let _host = host(&folder, &["artp://", "xtp", "udp"]);
-    for scheme in ["artp", "xtp", "udp"] {
+    let _host = host(&folder, &["artp://", "xtp", "udp", "stream+xtp", "tcp"]);
+    for scheme in ["artp", "xtp", "udp", "stream+xtp", "tcp"] {
         let (_server, url) = serve(&folder, &format!("{scheme}://127.0.0.1:0"));
         for placement in ["--placement=library", &placement(&folder)] {
             let bulk = measure(&[&url, placement, "--size", "1200", "--octets", "60kB"]);
@@ -70,7 +71,7 @@ fn programs_share_a_transport_and_speak_with_those_that_have_their_own() {
     };
     let why = complaints(&run(placed("artp://127.0.0.1:9").args(["--window", "64"])).exited(2));
     assert!(why.contains("a transport in a server has no --window"), "{why}");
-    let why = complaints(&run(&mut placed("tcp://127.0.0.1:9")).exited(3));
+    let why = complaints(&run(&mut placed("bulk+xtp://127.0.0.1:9")).exited(3));
     assert!(why.contains("no server at") && why.contains("stackwright host"), "{why}");
     let taken = run(program().args(["host", "artp", "--at"]).arg(folder.join("at")));
     assert!(complaints(&taken.exited(1)).contains("another server is there"));
@@ -79,25 +80,51 @@ fn programs_share_a_transport_and_speak_with_those_that_have_their_own() {
 #[test]
 fn files_move_over_a_transport_that_is_a_servers_at_both_ends_or_at_one() {
     let folder = Scratch::new();
-    let _host = host(&folder, &["artp"]);
+    let _host = host(&folder, &["artp", "stream+xtp", "tcp"]);
     let octets: Vec<u8> = (0..500_000_u32).flat_map(u32::to_be_bytes).collect();
     let [from, to] = ["from", "to"].map(|name| folder.join(name));
     fs::create_dir(&from).expect("a folder of ours");
     fs::create_dir(&to).expect("a folder of ours");
     fs::write(from.join("file"), &octets).expect("a file of ours");
-    let mut serve = program();
-    serve.args(["serve", path(&from), "--artp=127.0.0.1:0", "--writable"]);
-    let (_server, told) = start(serve.arg(placement(&folder)), 1);
-    let url = told[0]["url"].as_str().expect("an address").trim_end_matches('/').to_owned();
-    for (number, placement) in ["--placement=library", &placement(&folder)].iter().enumerate() {
-        let file = to.join(number.to_string());
-        run(program().args(["get", placement, &format!("{url}/file"), path(&file)])).succeeded();
-        assert!(fs::read(&file).expect("it came") == octets);
-        run(program().args(["put", placement, path(&file), &format!("{url}/")])).succeeded();
-        assert!(fs::read(from.join(number.to_string())).expect("it went") == octets);
+    for listen in ["--artp=127.0.0.1:0", "--xtp=127.0.0.1:0", "--listen=127.0.0.1:0"] {
+        let mut serve = program();
+        serve.args(["serve", path(&from), listen, "--writable"]);
+        let (_server, told) = start(serve.arg(placement(&folder)), 1);
+        let url = told[0]["url"].as_str().expect("an address").trim_end_matches('/').to_owned();
+        for (number, placement) in ["--placement=library", &placement(&folder)].iter().enumerate() {
+            let name = format!("{}{number}", url.split(':').next().expect("a scheme"));
+            let file = to.join(&name);
+            let from_url = format!("{url}/file");
+            run(program().args(["get", placement, &from_url, path(&file)])).succeeded();
+            assert!(fs::read(&file).expect("it came") == octets);
+            run(program().args(["put", placement, path(&file), &format!("{url}/")])).succeeded();
+            assert!(fs::read(from.join(name)).expect("it went") == octets);
+        }
     }
-    let why = run(program().args(["get", "ftp://127.0.0.1:9/file"]).arg(placement(&folder)));
-    assert!(complaints(&why.exited(2)).contains("ftp has no --placement"));
+    let radio = "ftp+xstp+ax25://DL1ABC@127.0.0.1:9/file";
+    let why = run(program().args(["get", radio, "--call", "DL1DEF"]).arg(placement(&folder)));
+    assert!(complaints(&why.exited(2)).contains("has no --placement"));
+}
+
+#[test]
+fn pictures_are_served_and_fetched_where_the_transport_is_a_servers_at_both_ends_or_at_one() {
+    let folder = Scratch::new();
+    let _host = host(&folder, &["jis://"]);
+    let octets = Picture { columns: 80, rows: 50, coefficients: 50 }.file(1);
+    fs::write(folder.join("a.jpg"), &octets).expect("a folder of ours");
+    for loopback in ["127.0.0.1:0", "[::1]:0"] {
+        let mut serve = program();
+        serve.args(["jis", "serve", path(folder.path()), "--listen", loopback]);
+        serve.arg(placement(&folder)).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut server = Running::start(&mut serve);
+        let mut line = String::new();
+        BufReader::new(server.output()).read_line(&mut line).expect("text");
+        let url = format!("{}a.jpg", line.trim().rsplit(' ').next().expect("an address"));
+        for placement in ["--placement=library", &placement(&folder)] {
+            let got = run(program().args(["jis", "get", &url, "-o", "-", placement]));
+            assert!(got.succeeded().output == octets, "{url} {placement}");
+        }
+    }
 }
 
 /// Killed at any moment, a program ends alone; a server ends with those that use it, which say so.

@@ -17,6 +17,7 @@
 //! | `host.rs`, `application.rs` | the server's side, and what it knows of an application and of a name |
 //! | `word.rs`, `fields.rs` | a word as fields, and fields as octets |
 //! | `channel.rs` | words through a stream |
+//! | `wall.rs` | both sides without a socket, with the feature `wall` |
 
 mod application;
 mod channel;
@@ -25,10 +26,14 @@ mod host;
 mod near;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "wall")]
+mod wall;
 mod word;
 
 pub use host::{Quota, StackHost};
 pub use near::Near;
+#[cfg(feature = "wall")]
+pub use wall::Wall;
 pub use word::Crossing;
 
 /// Octets that each side takes before the other has to wait: they are taken at once.

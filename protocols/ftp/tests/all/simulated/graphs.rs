@@ -13,13 +13,13 @@ use stackwright_copy::{Copy, CopySide, Copying, Indication as Told, Request as A
 use stackwright_ftp::server::{Indication as ServerTold, Request as ServerAsk, Serving};
 use stackwright_ftp::{Client, PORT, Server, client};
 use stackwright_simulator::{
-    Chunks, Conditions, Fault, Habits, Heard, Lanes, Segments, SimulatedDisk, SimulatedStreams,
-    StationId, Tree, Which, World,
+    Chunks, Conditions, Fault, Habits, Heard, Lanes, Segments, SimulatedDisk, StationId, Tree,
+    Which, World,
 };
 
 use crate::simulated::setting::{
-    AGES, CLIENT, Disk, M, SERVER, add_client, add_server, client_config, content, door, job,
-    last_words, server_config,
+    AGES, CLIENT, Disk, M, PlacedStreams, SERVER, add_client, add_server, client_config, content,
+    door, job, last_words, placed, server_config,
 };
 
 type ServerGraph = Graph<M, Segments<M>, Serving>;
@@ -28,7 +28,7 @@ pub(crate) type ClientGraph = Graph<M, Segments<M>, Copying>;
 fn server_graph(habits: Habits, disk: &Disk) -> ServerGraph {
     let builder =
         Builder::new().protocol("server", Server::new(server_config())).over("tcp").over("disk");
-    let builder = builder.protocol("tcp", SimulatedStreams::with_habits(SERVER, habits));
+    let builder = builder.protocol("tcp", placed(SERVER, habits));
     builder
         .protocol("disk", SimulatedDisk::new(disk.clone()))
         .top("server")
@@ -39,7 +39,7 @@ fn server_graph(habits: Habits, disk: &Disk) -> ServerGraph {
 pub(crate) fn client_graph(habits: Habits, disk: &Disk) -> ClientGraph {
     let builder = Builder::new().protocol("copy", Copy::default()).over("ftp").over("disk");
     let builder = builder.protocol("ftp", Client::new(client_config())).over("tcp");
-    let builder = builder.protocol("tcp", SimulatedStreams::with_habits(CLIENT, habits));
+    let builder = builder.protocol("tcp", placed(CLIENT, habits));
     builder.protocol("disk", SimulatedDisk::new(disk.clone())).top("copy").build().expect("it fits")
 }
 
@@ -196,13 +196,13 @@ fn a_relay_needs_one_address() {
             .over("client")
             .protocol("client", Client::new(client_config()))
             .over("tcp")
-            .protocol("tcp", SimulatedStreams::with_habits(RELAY, any_habits(&mut random)));
+            .protocol("tcp", placed(RELAY, any_habits(&mut random)));
         let relay: ServerGraph = builder.top("server").build().expect("it fits");
         let relay = world.add(RELAY, relay, Heard::<ServerTold>::default());
         let local = SocketAddr::new(RELAY, PORT);
         world.ask(relay, ServerAsk::Serve { local: local.into() });
         let config = client::Config::anonymous(local);
-        let streams = SimulatedStreams::with_habits(CLIENT, any_habits(&mut random));
+        let streams = placed(CLIENT, any_habits(&mut random));
         let stack =
             Beside::new(Over::new(Client::new(config), streams), SimulatedDisk::new(near.clone()));
         let client = world.add(CLIENT, Over::new(Copy::default(), stack), Heard::default());
@@ -229,9 +229,6 @@ fn a_relay_needs_one_address() {
         world.run_for(AGES);
         let graph = world.stack(relay);
         assert_eq!(graph.protocol::<Server<M>>("server").expect("it is there").sessions(), 0);
-        assert_eq!(
-            graph.protocol::<SimulatedStreams<M>>("tcp").expect("it is there").associations(),
-            0
-        );
+        assert_eq!(graph.protocol::<PlacedStreams>("tcp").expect("it is there").associations(), 0);
     }
 }

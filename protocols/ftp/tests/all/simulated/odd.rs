@@ -7,10 +7,10 @@ use stackwright_compose::Over;
 use stackwright_contract::services::{FilesIndication, FilesRequest};
 use stackwright_contract::{Duration, Handle};
 use stackwright_ftp::{Client, client};
-use stackwright_simulator::{Heard, SimulatedStreams, StationId, World};
+use stackwright_simulator::{Habits, Heard, StationId, World};
 
 use crate::simulated::raw::Raw;
-use crate::simulated::setting::{CLIENT, M, SERVER, client_config, door};
+use crate::simulated::setting::{CLIENT, M, PlacedStreams, SERVER, client_config, door, placed};
 
 /// Where the server accepts data.
 const DATA: u16 = 2000;
@@ -18,7 +18,7 @@ const DATA: u16 = 2000;
 /// How often the server looks at what was said.
 const TURN: Duration = Duration::from_millis(10);
 
-type Stack = Over<Client<M>, SimulatedStreams<M>>;
+type Stack = Over<Client<M>, PlacedStreams>;
 pub(crate) type Told = FilesIndication<M>;
 
 /// How the data association of a transfer ends.
@@ -78,7 +78,7 @@ impl Odd {
         let mut raw = Raw::add(&mut world, SERVER);
         let (_, controls) = raw.listen(&mut world, door(), 4);
         let (_, data) = raw.listen(&mut world, SocketAddr::new(SERVER, DATA), 8);
-        let stack = Over::new(Client::new(config), SimulatedStreams::new(CLIENT));
+        let stack = Over::new(Client::new(config), placed(CLIENT, Habits::default()));
         let client = world.add(CLIENT, stack, Heard::default());
         Odd {
             world,

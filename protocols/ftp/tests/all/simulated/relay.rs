@@ -8,16 +8,15 @@ use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
 use stackwright_ftp::server::{Indication as ServerTold, Request as ServerAsk};
 use stackwright_ftp::{Client, PORT, Server, client};
 use stackwright_simulator::{
-    Chunks, Conditions, Fault, Habits, Heard, SimulatedStreams, StationId, Tree, Which, World,
+    Chunks, Conditions, Fault, Habits, Heard, StationId, Tree, Which, World,
 };
 
 use crate::simulated::setting::{
-    AGES, ClientStation, Disk, M, ServerStation, add_client, add_server, client_config, content,
-    job, last_words, server_config, server_is_empty,
+    AGES, ClientStation, Disk, M, PlacedStreams, ServerStation, add_client, add_server,
+    client_config, content, job, last_words, placed, server_config, server_is_empty,
 };
 
-type RelayStack =
-    Over<Server<M>, Beside<SimulatedStreams<M>, Over<Client<M>, SimulatedStreams<M>>>>;
+type RelayStack = Over<Server<M>, Beside<PlacedStreams, Over<Client<M>, PlacedStreams>>>;
 
 /// Both addresses of the relay: to its clients, and to the server behind it.
 const RELAY: [IpAddr; 2] =
@@ -37,7 +36,7 @@ impl Three {
         let mut world = World::new(seed);
         let (far, near) = (Tree::shared(), Tree::shared());
         let server = add_server(&mut world, server_config(), habits, &far);
-        let streams = RELAY.map(|address| SimulatedStreams::with_habits(address, habits));
+        let streams = RELAY.map(|address| placed(address, habits));
         let [clients, servers] = streams;
         let behind = Over::new(Client::new(client_config()), servers);
         let stack = Over::new(Server::new(server_config()), Beside::new(clients, behind));

@@ -5,8 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 
 use stackwright_compose::{Beside, Over};
+use stackwright_contract::services::Streams;
 use stackwright_contract::{Duration, Handle, Participant};
 use stackwright_copy::{Copy, CopySide, Indication as Told, Request as Ask};
+use stackwright_drivers::ipc::Wall;
 use stackwright_ftp::server::{Anonymous, Indication as ServerTold, Request as ServerAsk, Rights};
 use stackwright_ftp::{Client, PORT, Server, client, server};
 use stackwright_simulator::{
@@ -17,9 +19,11 @@ use stackwright_wire::BufferTree;
 /// The kind of message of all stacks here: the one that the program uses.
 pub(crate) type M = BufferTree;
 
-pub(crate) type ServerStack = Over<Server<M>, Beside<SimulatedStreams<M>, SimulatedDisk<M>>>;
+/// Streams in the process of those that use them, or in a server: `PLACEMENT=server`.
+pub(crate) type PlacedStreams = Wall<Streams<M>, SimulatedStreams<M>>;
+pub(crate) type ServerStack = Over<Server<M>, Beside<PlacedStreams, SimulatedDisk<M>>>;
 pub(crate) type ClientStack =
-    Over<Copy<M>, Beside<Over<Client<M>, SimulatedStreams<M>>, SimulatedDisk<M>>>;
+    Over<Copy<M>, Beside<Over<Client<M>, PlacedStreams>, SimulatedDisk<M>>>;
 pub(crate) type ServerStation = StationId<ServerStack, Heard<ServerTold>>;
 pub(crate) type ClientStation = StationId<ClientStack, Heard<Told>>;
 pub(crate) type Disk = Rc<RefCell<Tree>>;
@@ -56,6 +60,10 @@ pub(crate) fn content(length: usize, seed: u64) -> Vec<u8> {
     octets
 }
 
+pub(crate) fn placed(address: IpAddr, habits: Habits) -> PlacedStreams {
+    Wall::placed(SimulatedStreams::with_habits(address, habits))
+}
+
 /// Adds a server that serves.
 pub(crate) fn add_server(
     world: &mut World<M>,
@@ -63,7 +71,7 @@ pub(crate) fn add_server(
     habits: Habits,
     disk: &Disk,
 ) -> ServerStation {
-    let streams = SimulatedStreams::with_habits(SERVER, habits);
+    let streams = placed(SERVER, habits);
     let stack =
         Over::new(Server::new(config), Beside::new(streams, SimulatedDisk::new(disk.clone())));
     let station = world.add(SERVER, stack, Heard::default());
@@ -79,7 +87,7 @@ pub(crate) fn add_client(
     habits: Habits,
     disk: &Disk,
 ) -> ClientStation {
-    let streams = SimulatedStreams::with_habits(CLIENT, habits);
+    let streams = placed(CLIENT, habits);
     let far = Over::new(Client::new(config), streams);
     let stack = Over::new(Copy::default(), Beside::new(far, SimulatedDisk::new(disk.clone())));
     world.add(CLIENT, stack, Heard::default())

@@ -10,6 +10,7 @@ use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
 use stackwright_contract::{Context, Duration, Handle, Protocol};
+use stackwright_drivers::ipc::Wall;
 use stackwright_jis::generated::{HASH, ReqHead, Why, client as role, server as served};
 use stackwright_jis::jpeg::BODY_MOST;
 use stackwright_jis::{CREDIT, ClientPart, PictureView, Shelf, VALUES, body_most, requested};
@@ -235,7 +236,8 @@ fn who_asks_for_nothing_or_takes_nothing_gives_its_place_up() {
 
 const MINUTES: Duration = Duration::from_secs(180);
 
-type Below = Over<Layer<Named<Selective<M>>>, SimulatedDatagrams<M>>;
+/// In the process of those that use it, or in a server: `PLACEMENT=server`.
+type Below = Wall<Datagrams<M>, Over<Layer<Named<Selective<M>>>, SimulatedDatagrams<M>>>;
 type ClientStack<N> = Over<RoleLayer<M, ClientPart, N>, Below>;
 
 /// A client that asks for a picture, and the server that has it.
@@ -250,7 +252,7 @@ fn below(address: IpAddr, seed: u64) -> Below {
     let host = TailoredHost::new(Named::<Selective<M>>::new(VALUES), config);
     let most = body_most(host.unit_most());
     assert_eq!(most, BODY_MOST, "the longest ADU fits a packet");
-    Over::new(layer_of(host, seed), SimulatedDatagrams::new(address, CREDIT))
+    Wall::placed(Over::new(layer_of(host, seed), SimulatedDatagrams::new(address, CREDIT)))
 }
 
 fn fetching(
