@@ -20,7 +20,14 @@ type Host = StackHost<Datagrams<M>>;
 /// What an association takes before it gives credit back.
 const DOWN: Credit = Credit { octets: 300, messages: 3 };
 const LONGEST: usize = 1000;
-const QUOTA: Quota = Quota { applications: 4, names: 8, waiting: 20_000, longest: 2000 };
+const QUOTA: Quota = Quota {
+    applications: 4,
+    names: 8,
+    names_together: 16,
+    waiting: 20_000,
+    held_together: 40_000,
+    longest: 2000,
+};
 const HERE: Participant = Participant::OTHER_END;
 
 /// What a name of the stack below stands for.

@@ -13,6 +13,8 @@ pub(super) struct Application<T: Crossing> {
     pub(super) names: Mirror<Handle>,
     /// It said what it speaks.
     pub(super) greeted: bool,
+    /// Octets that are held for it, as they were counted last.
+    pub(super) held: usize,
     /// It is among those that have something to be sent.
     pub(super) busy: bool,
 }
@@ -21,7 +23,7 @@ impl<T: Crossing> Application<T> {
     pub(super) fn new(longest: usize, credit: usize) -> Self {
         let mut channel = Channel::new(longest);
         channel.allow(credit);
-        Application { channel, names: Mirror::new(), greeted: false, busy: false }
+        Application { channel, names: Mirror::new(), greeted: false, held: 0, busy: false }
     }
 }
 

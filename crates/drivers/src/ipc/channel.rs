@@ -95,6 +95,11 @@ impl<M: Message> Channel<M> {
         self.gathered.len() + self.octets
     }
 
+    /// Returns how many octets are held: they wait, or have come in part.
+    pub(super) fn held(&self) -> usize {
+        self.waits() + self.came.len()
+    }
+
     /// Adds what came.
     pub(super) fn hear(&mut self, octets: M) {
         self.came.join(octets);

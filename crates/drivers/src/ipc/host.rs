@@ -16,6 +16,7 @@ use stackwright_contract::{
 use super::ROOM;
 use super::application::{Application, Judged, Owned};
 use super::fields::Fields;
+use super::quota::Quota;
 use super::word::{Crossing, Heard, heard_request, hello, of_indication};
 
 const NAME: &str = "host";
@@ -26,27 +27,6 @@ const AWAITED: usize = 16;
 const SILENT_MOST: usize = 64;
 /// How long they may take for it.
 const SILENT_FOR: Duration = Duration::from_secs(1);
-
-/// What one application may have of a server; beyond `names`, a request is answered with
-/// [`Ended::Exhausted`], and beyond `waiting` the application is ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Quota {
-    /// Applications at a time.
-    pub applications: usize,
-    /// Names of one application: listeners, associations, and those that wait for arrivals.
-    pub names: u32,
-    /// Octets that the server holds for an application that does not read them. An application that
-    /// stops is ended when its peers have sent as many.
-    pub waiting: usize,
-    /// The longest batch that it sends, in octets.
-    pub longest: usize,
-}
-
-impl Default for Quota {
-    fn default() -> Self {
-        Quota { applications: 256, names: 4096, waiting: 64 << 20, longest: 64 << 20 }
-    }
-}
 
 /// The applications of a stack that provides `T`, each at the other end of a stream.
 ///
@@ -62,6 +42,8 @@ pub struct StackHost<T: Crossing> {
     /// Those that have not said what they speak, the oldest first.
     silent: VecDeque<(Handle, Instant)>,
     names: Names<Owned>,
+    /// Octets that are held for all applications.
+    held: usize,
     /// Applications for which something was said in this batch.
     busy: Vec<Handle>,
     /// Why nobody is listened to any more.
@@ -81,6 +63,7 @@ impl<T: Crossing> StackHost<T> {
             listener: None,
             silent: VecDeque::new(),
             names: Names::new(),
+            held: 0,
             busy: Vec::new(),
             over: None,
         }
@@ -103,6 +86,25 @@ impl<T: Crossing> StackHost<T> {
     /// Returns how many names they have of the stack.
     pub fn names(&self) -> usize {
         self.names.len()
+    }
+
+    /// Returns how many octets are held for them.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Counts what is held for an application anew; ends the one with the most where that is more
+    /// than is held for all.
+    fn count(&mut self, cx: &Context, who: Handle, out: Out<'_, T>) {
+        let Some(application) = self.applications.get_mut(who) else { return };
+        let holds = application.channel.held();
+        self.held = self.held - std::mem::replace(&mut application.held, holds) + holds;
+        if self.held > self.quota.held_together
+            && let Some((most, _)) =
+                self.applications.iter().max_by_key(|(_, application)| application.held)
+        {
+            self.dismiss(cx, most, "more octets than are held for all", out);
+        }
     }
 
     fn await_applications(&mut self, out: Out<'_, T>) {
@@ -138,7 +140,7 @@ impl<T: Crossing> StackHost<T> {
             StreamsIndication::Credit { association: who, credit } => {
                 if let Some(application) = self.applications.get_mut(who) {
                     application.channel.allow(credit.octets);
-                    self.send(who, out);
+                    self.send(cx, who, out);
                 }
             }
             StreamsIndication::Delivered { association: who, batch, .. } => {
@@ -147,6 +149,7 @@ impl<T: Crossing> StackHost<T> {
                     application.channel.hear(batch.into_octets());
                     out.request(Either::Right(StreamsRequest::Credit { association: who, credit }));
                     self.hear(cx, who, out);
+                    self.count(cx, who, out);
                 }
             }
             StreamsIndication::Finished { association: who } => {
@@ -197,7 +200,7 @@ impl<T: Crossing> StackHost<T> {
         let theirs = *word.name_mut().expect("each request has one");
         let refused = |why| AssociationIndication::<T>::Ended { name: theirs, why };
         if word.life() == Life::Begins {
-            if theirs.index >= self.quota.names {
+            if theirs.index >= self.quota.names || self.names.len() >= self.quota.names_together {
                 self.tell(cx, who, refused(Ended::Exhausted), out);
                 return true;
             }
@@ -288,15 +291,17 @@ impl<T: Crossing> StackHost<T> {
         if application.channel.waits() > self.quota.waiting {
             self.dismiss(cx, who, "an application did not read what came for it", out);
         }
+        self.count(cx, who, out);
     }
 
-    fn send(&mut self, who: Handle, out: Out<'_, T>) {
+    fn send(&mut self, cx: &Context, who: Handle, out: Out<'_, T>) {
         let Some(application) = self.applications.get_mut(who) else { return };
         application.busy = false;
         while let Some(part) = application.channel.next_part() {
             let (association, batch, properties) = (who, part.into(), Default::default());
             out.request(Either::Right(StreamsRequest::Send { association, batch, properties }));
         }
+        self.count(cx, who, out);
     }
 
     /// Ends an application.
@@ -314,6 +319,7 @@ impl<T: Crossing> StackHost<T> {
     /// An application is gone.
     fn leave(&mut self, who: Handle, application: &Application<T>, out: Out<'_, T>) {
         self.silent.retain(|(silent, _)| *silent != who);
+        self.held -= application.held;
         for (_, ours) in application.names.iter() {
             let Some(owned) = self.names.get_mut(*ours) else { continue };
             owned.application = None;
@@ -360,7 +366,7 @@ impl<T: Crossing> Protocol for StackHost<T> {
         self.silent.front().map(|(_, at)| *at)
     }
 
-    fn flush(&mut self, _: &Context, out: &mut impl Outlet<Self>) {
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if self.listener.is_none() && self.over.is_none() {
             let listener = self.applications.listen(false);
             self.listener = Some(listener);
@@ -368,7 +374,7 @@ impl<T: Crossing> Protocol for StackHost<T> {
             out.request(RequestOf::<Self>::Right(StreamsRequest::Listen { listener, local }));
         }
         for who in std::mem::take(&mut self.busy) {
-            self.send(who, out);
+            self.send(cx, who, out);
         }
     }
 

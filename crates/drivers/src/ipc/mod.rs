@@ -15,6 +15,7 @@
 //! | --- | --- |
 //! | `near.rs` | the application's side |
 //! | `host.rs`, `application.rs` | the server's side, and what it knows of an application and of a name |
+//! | `quota.rs` | what applications may have of it |
 //! | `word.rs`, `fields.rs` | a word as fields, and fields as octets |
 //! | `channel.rs` | words through a stream |
 //! | `wall.rs` | both sides without a socket, with the feature `wall` |
@@ -24,14 +25,16 @@ mod channel;
 mod fields;
 mod host;
 mod near;
+mod quota;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "wall")]
 mod wall;
 mod word;
 
-pub use host::{Quota, StackHost};
+pub use host::StackHost;
 pub use near::Near;
+pub use quota::Quota;
 #[cfg(feature = "wall")]
 pub use wall::Wall;
 pub use word::Crossing;

@@ -1,5 +1,7 @@
 //! One stack, UDP, for several programs through a real socket: who dies, and who breaks the rules.
 
+mod together;
+
 use std::convert::Infallible;
 use std::io::{ErrorKind, Read, Write as _};
 use std::os::unix::net::UnixStream;
@@ -174,12 +176,21 @@ impl Program {
 
     /// A message goes to itself, through the server.
     fn is_well(&mut self, server: &mut Server) {
+        self.is_sent(server, b"well?");
+    }
+
+    /// This message does, whole.
+    fn is_sent(&mut self, server: &mut Server, octets: &[u8]) {
         self.told.0.clear();
-        self.send(b"well?");
-        self.hears(server, |word| {
-            matches!(word, DatagramsIndication::Delivered { .. }).then_some(())
+        self.send(octets);
+        let came = self.hears(server, |word| {
+            let DatagramsIndication::Delivered { batch, .. } = word else { return None };
+            let mut came = Vec::new();
+            batch.as_octets().append_to(&mut came);
+            Some(came)
         });
-        let credit = Credit { octets: 5, messages: 1 };
+        assert!(came == octets, "{} octets for {}", came.len(), octets.len());
+        let credit = Credit { octets: octets.len(), messages: 1 };
         self.ask(DatagramsRequest::Credit { association: GUEST, credit });
     }
 }
