@@ -127,32 +127,55 @@ fn pictures_are_served_and_fetched_where_the_transport_is_a_servers_at_both_ends
     }
 }
 
-/// Killed at any moment, a program ends alone; a server ends with those that use it, which say so.
-#[test]
-fn whoever_is_killed_is_noticed_and_nobody_else_is_harmed() {
-    let folder = Scratch::new();
-    let mut first = host(&folder, &["artp"]);
-    let (_server, url) = serve(&folder, "artp://127.0.0.1:0");
-    for moment in 0..20 {
-        let mut command = program();
-        command.args(["perf", "run", &url, "--time", "60"]).arg(placement(&folder));
-        let mut dies = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
-        thread::sleep(Duration::from_millis(7 * moment));
-        dies.kill();
-        if moment % 5 == 0 {
-            let measured = measure(&[&url, &placement(&folder), "--octets", "1MB"]).succeeded();
-            assert_eq!(json(&measured.text())["octets"], 1_000_000);
-        }
-    }
+/// How many of each kind are killed: `STACKWRIGHT_KILLS=100`.
+fn kills() -> u64 {
+    let kills = std::env::var("STACKWRIGHT_KILLS").ok();
+    kills.and_then(|kills| kills.parse().ok()).unwrap_or(6)
+}
+
+/// A moment after a start, of this seed.
+fn pause(seed: u64) {
+    thread::sleep(Duration::from_millis(fastrand::Rng::with_seed(seed).u64(..150)));
+}
+
+/// Starts a measurement that only a death ends.
+fn endless(url: &str, folder: &Scratch) -> Running {
     let mut command = program();
-    command.args(["perf", "run", &url, "--time", "60"]).arg(placement(&folder));
-    let mut ends = Running::start(command.stdout(Stdio::null()).stderr(Stdio::piped()));
-    thread::sleep(Duration::from_millis(200));
-    first.kill();
-    assert!(eventually(Duration::from_secs(20), || ends.ended().is_some()));
-    assert!(ends.ended().is_some_and(|status| status.code() == Some(3)));
-    // The socket that it left behind is the next one's.
-    let _second = host(&folder, &["artp"]);
+    command.args(["perf", "run", url, "--time", "600"]).arg(placement(folder));
+    Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()))
+}
+
+/// Killed at any moment, a program ends alone.
+#[test]
+fn a_program_that_is_killed_harms_nobody_else() {
+    let folder = Scratch::new();
+    let _host = host(&folder, &["artp"]);
     let (_server, url) = serve(&folder, "artp://127.0.0.1:0");
-    measure(&[&url, &placement(&folder), "--octets", "1MB"]).succeeded();
+    for seed in 0..kills() {
+        let mut dies = endless(&url, &folder);
+        let measured = thread::scope(|scope| {
+            let lives = scope.spawn(|| measure(&[&url, &placement(&folder), "--octets", "1MB"]));
+            pause(seed);
+            dies.kill();
+            lives.join().expect("it ran")
+        });
+        assert_eq!(json(&measured.succeeded().text())["octets"], 1_000_000, "seed {seed}");
+    }
+}
+
+/// A server that is killed ends with those that use it, which say so.
+#[test]
+fn a_server_that_is_killed_is_noticed_and_another_takes_its_place() {
+    let folder = Scratch::new();
+    for seed in 0..kills() {
+        // The socket that one left behind is the next one's.
+        let mut dies = host(&folder, &["artp"]);
+        let (_server, url) = serve(&folder, "artp://127.0.0.1:0");
+        measure(&[&url, &placement(&folder), "--octets", "100kB"]).succeeded();
+        let mut ends = endless(&url, &folder);
+        pause(seed);
+        dies.kill();
+        assert!(eventually(Duration::from_secs(20), || ends.ended().is_some()), "seed {seed}");
+        assert_eq!(ends.ended().and_then(|status| status.code()), Some(3), "seed {seed}");
+    }
 }

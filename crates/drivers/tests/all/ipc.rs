@@ -1,5 +1,6 @@
 //! One stack, UDP, for several programs through a real socket: who dies, and who breaks the rules.
 
+mod deaths;
 mod together;
 
 use std::convert::Infallible;
