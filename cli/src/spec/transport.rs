@@ -125,8 +125,9 @@ fn policies(plan: &Plan) -> String {
 /// The values that differ from those of a reliable association.
 fn values(values: &PolicyValues) -> String {
     let usual = PolicyValues::RELIABLE;
-    let PolicyValues { path, bounds, source, resends, reordering, forgetting, rate, phases } =
-        values;
+    let PolicyValues {
+        path, bounds, source, resends, reordering, forgetting, rate, phases, ..
+    } = values;
     let mut fields = Vec::new();
     let Path { packet, shared, rate: known, .. } = path;
     fields.push(format!(

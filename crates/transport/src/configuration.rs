@@ -53,6 +53,9 @@ pub trait Exchange<T: ?Sized> {
 pub type FrontOf<C> =
     <<C as Configuration>::Format as Format<<C as Configuration>::Message>>::Front;
 
+/// The facts where there is one set of rules.
+const UNSWITCHED: Facts = Facts::of("switching absent", "has all messages go by one set of rules");
+
 macro_rules! slots {
     (data { $($data:ident: $Data:ident $([$($of:tt)*])?,)* } judges { $($judge:ident: $Judge:ident,)* }) => {
         /// One type for each slot; written by [`configuration!`](crate::configuration).
@@ -92,8 +95,8 @@ macro_rules! slots {
             $(pub(crate) $judge: C::$Judge,)*
             pub(crate) membership: C::Membership,
             pub(crate) switching: C::Switching,
-            /// The facts of policies that were chosen at run time.
-            facts: Option<Box<[Facts; SLOTS.len()]>>,
+            /// The facts of policies that were chosen at run time, the switching's last.
+            facts: Option<Box<[Facts; SLOTS.len() + 1]>>,
         }
 
         impl<C: Configuration> From<Policies<C>> for Slots<C> {
@@ -142,7 +145,11 @@ macro_rules! slots {
                 $(C::$Data: Component + 'static,)*
                 $(C::$Judge: Component + 'static,)*
             {
-                let facts = [$(<C::$Data as Component>::FACTS,)* $(<C::$Judge as Component>::FACTS,)*];
+                let facts = [
+                    $(<C::$Data as Component>::FACTS,)*
+                    $(<C::$Judge as Component>::FACTS,)*
+                    UNSWITCHED,
+                ];
                 Slots {
                     $($data: Box::new(self.$data),)*
                     $($judge: Box::new(self.$judge),)*
@@ -152,9 +159,10 @@ macro_rules! slots {
                 }
             }
 
-            /// Returns their facts, in the order of [`SLOTS`].
+            /// Returns their facts, in the order of [`SLOTS`], and of the switching if there is any.
             pub fn facts(&self) -> &[Facts] {
-                self.facts.as_deref().map_or(C::PARTS, |facts| facts)
+                let count = SLOTS.len() + usize::from(C::Switching::SWITCHES);
+                self.facts.as_deref().map_or(C::PARTS, |facts| &facts[..count])
             }
 
             $(
@@ -173,16 +181,16 @@ macro_rules! slots {
         }
 
         /// The configuration whose slots are boxes, which a program fills at run time. Its format
-        /// is given an `F`.
-        pub struct Boxed<M, F = ()>(PhantomData<fn() -> (M, F)>);
+        /// is given an `F`; it switches by an `S`.
+        pub struct Boxed<M, F = (), S = ()>(PhantomData<fn() -> (M, F, S)>);
 
-        impl<M: Message, F: Front<M>> Configuration for Boxed<M, F> {
+        impl<M: Message, F: Front<M>, S: Switching + 'static> Configuration for Boxed<M, F, S> {
             type Message = M;
             const PARTS: &'static [Facts] = &[];
             $(type $Data = Box<dyn $Data<M, $($($of)*)?>>;)*
             $(type $Judge = Box<dyn $Judge>;)*
             type Membership = ();
-            type Switching = ();
+            type Switching = S;
         }
 
         /// The policies that a program chose, by name. They become an association only through the
@@ -204,14 +212,26 @@ macro_rules! slots {
             /// # Errors
             /// The first rule that they break.
             pub fn build(self) -> Result<Slots<Boxed<M, F>>, Misfit> {
-                let facts = self.facts();
+                self.build_switching(())
+            }
+
+            /// Checks the policies with the rule book, for an association that switches so.
+            ///
+            /// # Errors
+            /// The first rule that they break.
+            pub fn build_switching<S>(self, switching: S) -> Result<Slots<Boxed<M, F, S>>, Misfit>
+            where
+                S: Switching + 'static,
+            {
+                let switched = switching.facts().unwrap_or(UNSWITCHED);
+                let facts = [$(self.$data.facts,)* $(self.$judge.facts,)* switched];
                 check(&facts)?;
                 let facts = Some(Box::new(facts));
                 Ok(Slots {
                     $($data: self.$data.policy,)*
                     $($judge: self.$judge.policy,)*
                     membership: (),
-                    switching: (),
+                    switching,
                     facts,
                 })
             }
@@ -229,7 +249,12 @@ macro_rules! slots {
             }
         }
 
-        impl<M: Message, F: Front<M>> Exchange<dyn $Judge> for Slots<Boxed<M, F>> {
+        impl<M, F, S> Exchange<dyn $Judge> for Slots<Boxed<M, F, S>>
+        where
+            M: Message,
+            F: Front<M>,
+            S: Switching + 'static,
+        {
             fn exchange(&mut self, part: SlotPart<dyn $Judge>) -> Result<SlotPart<dyn $Judge>, Misfit> {
                 let place = SLOTS.iter().position(|slot| *slot == stringify!($judge)).expect("it is listed");
                 let known = self.facts.as_deref_mut().expect("what was chosen is known");

@@ -1,5 +1,6 @@
 //! What the services that an application names require: the words of a phase in a specification.
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::num::{NonZeroU32, NonZeroU64};
 
@@ -216,6 +217,7 @@ impl Demand {
             reliable: false,
             order: DeliveryOrder::Any,
             phases: [None; 4],
+            negotiates: false,
             bounds: true,
             expires: false,
             checked: false,
@@ -250,6 +252,41 @@ impl Demand {
     /// What does not change with the phase: all but the order, and how often something is sent
     /// again.
     pub fn in_phases(phases: &[(Demand, bool)]) -> Result<Demand, ServiceRefusal> {
+        let (mut whole, rules) = Demand::of_phases(phases)?;
+        if rules.len() > whole.requirements.phases.len() {
+            return Err(refused("more than four phases", "a packet tells four apart"));
+        }
+        for (known, rule) in whole.requirements.phases.iter_mut().zip(rules) {
+            *known = Some(rule);
+        }
+        Ok(whole)
+    }
+
+    /// Returns what phases demand of one association whose ends negotiate while data flow by which
+    /// rule messages go; the phases are as in [`in_phases`](Demand::in_phases), and any number. The
+    /// association begins with the rule that promises all that they do together. Congestion
+    /// control is fitted to the path, unless they name one.
+    ///
+    /// # Errors
+    /// What does not change while data flow.
+    pub fn negotiated(phases: &[(Demand, bool)]) -> Result<Demand, ServiceRefusal> {
+        let (mut whole, rules) = Demand::of_phases(phases)?;
+        let strongest = rules.into_iter().reduce(|one, other| PhaseRule {
+            ordered: one.ordered || other.ordered,
+            fenced: one.fenced || other.fenced,
+            resends: one.resends.zip(other.resends).map(|(one, other)| one.max(other)),
+        });
+        let requirements = &mut whole.requirements;
+        requirements.phases[0] = strongest;
+        requirements.negotiates = true;
+        if requirements.congestion == CongestionKind::Any && whole.path.shared {
+            requirements.congestion = CongestionKind::Fitted;
+        }
+        Ok(whole)
+    }
+
+    /// Returns what phases demand together, and the rule of each.
+    fn of_phases(phases: &[(Demand, bool)]) -> Result<(Demand, Vec<PhaseRule>), ServiceRefusal> {
         let shared = |demand: &Demand| Demand {
             requirements: Requirements {
                 order: DeliveryOrder::Any,
@@ -260,10 +297,8 @@ impl Demand {
         };
         let (first, _) = phases.first().ok_or(refused("no phase", "write `phase NAME { … }`"))?;
         let mut whole = shared(first);
-        if phases.len() > whole.requirements.phases.len() {
-            return Err(refused("more than four phases", "a packet tells four apart"));
-        }
-        for (rule, (demand, fenced)) in whole.requirements.phases.iter_mut().zip(phases) {
+        let mut rules = Vec::with_capacity(phases.len());
+        for (demand, fenced) in phases {
             let Requirements { order, resends, repetition, .. } = demand.requirements;
             let keeps = order != DeliveryOrder::Sequenced && repetition != Repetition::GoBackN;
             if shared(demand) != shared(first) || !keeps {
@@ -273,10 +308,10 @@ impl Demand {
                 ));
             }
             let ordered = order == DeliveryOrder::Total;
-            *rule = Some(PhaseRule { ordered, fenced: *fenced, resends });
+            rules.push(PhaseRule { ordered, fenced: *fenced, resends });
             whole.requirements.resends = whole.requirements.resends.max(resends);
         }
-        Ok(whole)
+        Ok((whole, rules))
     }
 
     /// Selects the policies that meet it.

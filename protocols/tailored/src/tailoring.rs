@@ -6,7 +6,7 @@ use stackwright_contract::Guarantees;
 use stackwright_policies::integrity;
 use stackwright_policies::profile::{Bounds, FromValues, Plan, PolicyValues};
 use stackwright_transport::rules::{Component, Facts, Misfit, Property, given, promised};
-use stackwright_transport::slots::{self, Format, Switching as _};
+use stackwright_transport::slots::{self, Format, Switching};
 use stackwright_transport::{Boxed, Configuration, IntoPart, Policies, SLOTS, Slots};
 use stackwright_wire::Message;
 
@@ -167,18 +167,22 @@ where
 ///
 /// What is promised to the layer above is known only then: the rule book of a graph asks it, but a
 /// stack that the compiler checks and that needs a promise must name a configuration.
-pub struct Planned<M: Message> {
+///
+/// With [`PlannedSwitching`](stackwright_policies::switching::PlannedSwitching) as its `S`, it takes
+/// plans whose services change while data flow as well; associations are larger for it.
+pub struct Planned<M: Message, S: Switching + 'static = ()> {
     plan: Plan,
     values: PolicyValues,
     /// An association that never begins, to be asked.
-    example: Slots<Boxed<M, TailoredHeader>>,
+    example: Slots<Boxed<M, TailoredHeader, S>>,
 }
 
-impl<M: Message> Planned<M> {
+impl<M: Message, S: Switching + FromValues + 'static> Planned<M, S> {
     /// Takes the policies of a plan, within bounds.
     ///
     /// # Errors
-    /// A rule that is broken, where the plan was made for another format.
+    /// A rule that is broken, where the plan was made for another format, or switches and `S` does
+    /// not.
     pub fn new(plan: Plan, bounds: &Bounds) -> Result<Self, Misfit> {
         let terms = PacketTerms::LEAST;
         let example = plan.build(TailoredFormat::<M>::calling(terms, 0).part(), bounds)?;
@@ -186,15 +190,15 @@ impl<M: Message> Planned<M> {
         Ok(Planned { plan, values, example })
     }
 
-    /// Returns the facts of the policies, in the order of [`SLOTS`].
+    /// Returns the facts of the policies, in the order of [`SLOTS`], and of the switching.
     pub fn facts(&self) -> &[Facts] {
         self.example.facts()
     }
 }
 
-impl<M: Message> Tailoring for Planned<M> {
+impl<M: Message, S: Switching + FromValues + 'static> Tailoring for Planned<M, S> {
     type Message = M;
-    type Configuration = Boxed<M, TailoredHeader>;
+    type Configuration = Boxed<M, TailoredHeader, S>;
     const GIVES: Guarantees = Guarantees::ONCE;
 
     fn gives(&self) -> Guarantees {
@@ -215,6 +219,14 @@ impl<M: Message> Tailoring for Planned<M> {
 
     fn abandons(&self) -> bool {
         given(self.example.facts()).has(Property::ABANDONS)
+    }
+
+    fn switches(&self) -> bool {
+        self.plan.requirements().switches()
+    }
+
+    fn negotiates(&self) -> bool {
+        self.plan.requirements().negotiates
     }
 
     fn check(&self) -> PacketCheck {

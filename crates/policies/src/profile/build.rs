@@ -3,7 +3,7 @@
 use core::num::NonZeroU64;
 
 use stackwright_transport::rules::Misfit;
-use stackwright_transport::slots::{Format, Front};
+use stackwright_transport::slots::{Format, Front, Switching};
 use stackwright_transport::words::{Nanoseconds, SECOND};
 use stackwright_transport::{Boxed, Parts, SlotPart, Slots};
 use stackwright_wire::Message;
@@ -12,7 +12,7 @@ use super::select::{
     Asking, Checking, Connecting, Flowing, Framing, Living, Ordering, Pacing, Recovering,
     Reporting, Sharing, Timing,
 };
-use super::values::PolicyValues;
+use super::values::{FromValues, PolicyValues};
 use super::{FixedRate, Plan};
 use crate::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
@@ -57,16 +57,23 @@ impl Default for Bounds {
 }
 
 impl Plan {
-    /// Builds the policies of a new association in this format.
+    /// Builds the policies of a new association in this format. `S` is `()` where all messages go
+    /// by one set of rules, or
+    /// [`PlannedSwitching`](crate::switching::PlannedSwitching).
     ///
     /// # Errors
     /// A rule that is broken, where the format carries less than the one for which the plan was
-    /// made.
-    pub fn build<M: Message, F: Front<M>>(
+    /// made, or the plan switches and `S` does not.
+    pub fn build<M, F, S>(
         &self,
         format: SlotPart<dyn Format<M, Front = F>>,
         bounds: &Bounds,
-    ) -> Result<Slots<Boxed<M, F>>, Misfit> {
+    ) -> Result<Slots<Boxed<M, F, S>>, Misfit>
+    where
+        M: Message,
+        F: Front<M>,
+        S: Switching + FromValues + 'static,
+    {
         let select = &self.select;
         let values = self.values(bounds);
         let parts = Parts {
@@ -152,7 +159,7 @@ impl Plan {
                 Living::Deadline => values.part::<_, lifetime::Deadline>(),
             },
         };
-        parts.build()
+        parts.build_switching(S::from_values(&values))
     }
 
     /// Returns what the policies of an association need to know beyond their types.
@@ -176,6 +183,7 @@ impl Plan {
                 Some(FixedRate { octets, burst: 0 })
             }),
             phases: self.requirements.phases,
+            negotiates: self.requirements.negotiates,
         }
     }
 }

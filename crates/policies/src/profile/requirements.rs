@@ -95,6 +95,9 @@ pub struct Requirements {
     /// The rules of each phase, where they change while data flow: then `order` and `resends` are
     /// those of the phases. The first phase has the number 0.
     pub phases: PhaseRules,
+    /// Whether the two ends negotiate further rules while data flow. They begin with that of the
+    /// first phase, which is the strongest that can be required.
+    pub negotiates: bool,
     /// Whether messages keep their bounds; else octets are all that counts.
     pub bounds: bool,
     /// Whether messages may have a lifetime, after which they are dropped.
@@ -135,6 +138,7 @@ impl Default for Requirements {
             reliable: true,
             order: DeliveryOrder::Any,
             phases: [None; 4],
+            negotiates: false,
             bounds: true,
             expires: false,
             checked: false,

@@ -10,10 +10,9 @@ use super::{
     AssociationStart, CheckKind, CongestionKind, DeliveryOrder, Path, Repetition, Requirements,
     Unmet,
 };
-use crate::switching::InPhases;
 use crate::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
-    rate, recovery, rtt,
+    rate, recovery, rtt, switching,
 };
 
 /// Defines the policies that can be selected for a slot, with their facts.
@@ -112,6 +111,7 @@ selected! {
         Timestamps: lifetime::Timestamps,
         Deadline: lifetime::Deadline,
     }
+    SwitchingBy in "switching" { InPhases: switching::InPhases, Negotiated: switching::Negotiated }
     Checking in "integrity" {
         Absent: integrity::Absent,
         Internet: integrity::Internet,
@@ -135,6 +135,7 @@ pub(super) struct Selection {
     pub(super) framing: (Framing, &'static str),
     pub(super) lifetime: (Living, &'static str),
     pub(super) integrity: (Checking, &'static str),
+    pub(super) switching: Option<(SwitchingBy, &'static str)>,
 }
 
 impl Selection {
@@ -157,6 +158,7 @@ impl Selection {
             of(self.integrity),
         ]
         .into_iter()
+        .chain(self.switching.map(of))
     }
 }
 
@@ -237,11 +239,19 @@ pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Resul
             },
             true => return Err(Unmet::Format("a check for altered octets", Property::CHECK_FIELD)),
         },
+        switching: match (requirements.switches(), requirements.negotiates) {
+            (false, _) => None,
+            (true, false) => {
+                Some((SwitchingBy::InPhases, "both sides know the rules: no message waits"))
+            }
+            (true, true) => Some((
+                SwitchingBy::Negotiated,
+                "what promises less waits for nothing; what promises more, for the peer's answer",
+            )),
+        },
     };
     let mut facts = Vec::from(select.facts(format));
-    if requirements.switches() {
-        facts.push(InPhases::FACTS);
-    }
+    facts.extend(select.switching.map(|(switching, _)| switching.facts()));
     check(&facts).map_err(Unmet::Misfit)?;
     Ok(Plan { requirements: *requirements, path: *path, select })
 }

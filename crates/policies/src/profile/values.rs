@@ -1,6 +1,7 @@
 //! What policies need to know beyond their types: the same whether a program names the types or a
 //! plan boxes them.
 
+use alloc::boxed::Box;
 use core::num::NonZeroU64;
 
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
@@ -9,7 +10,7 @@ use stackwright_transport::{IntoPart, SlotPart};
 use super::{Bounds, FixedRate, Path};
 use crate::framing::Forgetting;
 use crate::rtt::SampleSource;
-use crate::switching::{InPhases, Negotiated, PhaseRules};
+use crate::switching::{InPhases, Negotiated, PhaseRules, PlannedSwitching};
 use crate::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
     rate, recovery, rtt,
@@ -52,6 +53,8 @@ pub struct PolicyValues {
     pub rate: Option<FixedRate>,
     /// The rules of each phase, where an association switches between some.
     pub phases: PhaseRules,
+    /// Whether the two ends negotiate further rules.
+    pub negotiates: bool,
 }
 
 impl PolicyValues {
@@ -66,6 +69,7 @@ impl PolicyValues {
         forgetting: Forgetting::Nothing,
         rate: None,
         phases: [None; 4],
+        negotiates: false,
     };
 
     /// Returns twice the round trip that the path is said to have.
@@ -184,6 +188,18 @@ impl FromValues for InPhases {
 impl FromValues for Negotiated {
     fn from_values(values: &PolicyValues) -> Self {
         Negotiated::new(values.phases)
+    }
+}
+
+impl FromValues for PlannedSwitching {
+    fn from_values(values: &PolicyValues) -> Self {
+        match values.phases {
+            [None, None, None, None] => PlannedSwitching::Absent,
+            _ if values.negotiates => {
+                PlannedSwitching::Negotiated(Box::new(Negotiated::from_values(values)))
+            }
+            _ => PlannedSwitching::InPhases(InPhases::from_values(values)),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use stackwright_contract::PhaseRule;
 use stackwright_transport::component;
+use stackwright_transport::rules::{Component as _, Facts};
 use stackwright_transport::slots::Switching;
 use stackwright_transport::words::{Epoch, EpochMark, View};
 
@@ -44,6 +45,10 @@ impl InPhases {
 
 impl Switching for InPhases {
     const SWITCHES: bool = true;
+
+    fn facts(&self) -> Option<Facts> {
+        Some(Self::FACTS)
+    }
 
     fn enter(&mut self, phase: u8) -> bool {
         let is_known = self.rules.get(usize::from(phase)).is_some_and(Option::is_some);

@@ -7,6 +7,7 @@ use stackwright_contract::ask::{ChangeReason, SendingChange, SendingPart};
 use stackwright_contract::{CommandError, Instant};
 use stackwright_contract::{PhaseRule, RuleRefusal};
 use stackwright_transport::component;
+use stackwright_transport::rules::{Component as _, Facts};
 use stackwright_transport::slots::{CommandAnswer, Switching};
 use stackwright_transport::words::{
     Epoch, EpochMark, MILLISECOND, RuleAct, RuleProposal, SECOND, View,
@@ -288,6 +289,10 @@ impl Negotiated {
 impl Switching for Negotiated {
     const SWITCHES: bool = true;
     const NEGOTIATES: bool = true;
+
+    fn facts(&self) -> Option<Facts> {
+        Some(Self::FACTS)
+    }
 
     fn enter(&mut self, phase: u8) -> bool {
         self.ours.is_none() && self.phases.enter(phase)

@@ -4,6 +4,7 @@ use stackwright_contract::ask::SendingChange;
 use stackwright_contract::{CommandError, Instant};
 use stackwright_contract::{PhaseRule, RuleRefusal};
 
+use crate::rules::Facts;
 use crate::words::{Epoch, EpochMark, RuleProposal, View};
 
 /// The answer to a command; `None`: it follows.
@@ -11,7 +12,7 @@ pub type CommandAnswer = Option<Result<u32, CommandError>>;
 
 /// By which of several sets of rules a message goes. `()` is one set, and costs nothing.
 ///
-/// It is chosen by a configuration, and not while a program runs. Units of two epochs are on their
+/// It stays the same for the life of an association. Units of two epochs are on their
 /// way at most: an epoch begins only when all that was sent before the one before it is settled.
 #[allow(unused_variables, reason = "a default answer looks at nothing")]
 pub trait Switching: Default + Send {
@@ -19,6 +20,9 @@ pub trait Switching: Default + Send {
     const SWITCHES: bool = false;
     /// Whether the two ends negotiate rules while data flow.
     const NEGOTIATES: bool = false;
+
+    /// Returns its facts for the rule book; `None`: there is one set of rules.
+    fn facts(&self) -> Option<Facts>;
 
     /// Records that messages go by the rules of `phase` from now on. Returns whether there is such
     /// a phase.
@@ -107,4 +111,8 @@ pub trait Switching: Default + Send {
     }
 }
 
-impl Switching for () {}
+impl Switching for () {
+    fn facts(&self) -> Option<Facts> {
+        None
+    }
+}

@@ -4,6 +4,7 @@ mod checks;
 mod negotiated;
 mod phased;
 mod phases;
+mod planned;
 mod resends;
 mod services;
 mod strangers;

@@ -12,6 +12,7 @@ use stackwright_tailored::header::{
     InternetCheck, ReportHeader, RuleActCode, RuleHeader, TailoredHeader, TailoredKind,
 };
 use stackwright_transport::configuration;
+use stackwright_transport::rules::{Component as _, Facts};
 use stackwright_transport::slots::{CommandAnswer, Switching};
 use stackwright_transport::words::{Dropped, Epoch, EpochMark, RuleProposal, View};
 use stackwright_trial::Trial;
@@ -223,6 +224,9 @@ struct Mute(Negotiated, bool);
 impl Switching for Mute {
     const SWITCHES: bool = true;
     const NEGOTIATES: bool = true;
+    fn facts(&self) -> Option<Facts> {
+        Some(Self::FACTS)
+    }
     fn on_message(&mut self) -> Epoch {
         self.0.on_message()
     }

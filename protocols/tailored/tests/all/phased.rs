@@ -70,7 +70,7 @@ fn planned(compiled: &Compiled) -> (Demand, PolicyValues) {
     });
     let demand = Demand::in_phases(&each.collect::<Vec<_>>()).expect("they go together");
     let plan = demand.plan().expect("it can be met");
-    for choice in plan.choices() {
+    for choice in plan.choices().filter(|choice| choice.slot != "switching") {
         let place = SLOTS.iter().position(|slot| *slot == choice.slot).expect("a slot");
         assert_eq!(PicturePolicies::<M>::PARTS[place].name, choice.name);
     }
