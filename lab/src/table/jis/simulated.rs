@@ -142,7 +142,7 @@ pub(crate) fn arrive(sending: Sending, link: &Conditions, file: &[u8], seed: u64
             let changing = ground.protocol("changing", changing).over("network");
             return changing.protocol("transport", Stages::<M>::new()).over("changing");
         };
-        let planned = Planned::new(plan, &VALUES.bounds).expect("they fit this format");
+        let planned = Planned::<M>::new(plan, &VALUES.bounds).expect("they fit this format");
         let transport = layer_of(TailoredHost::new(planned, config), seed);
         ground.protocol("transport", transport).over("network")
     };
