@@ -200,6 +200,11 @@ mod tests {
 
     /// An hour on a path of 40 ms and 10 Mb/s whose loss is this at a time.
     fn changes(lost: impl Fn(u64) -> bool) -> Vec<u64> {
+        changes_of(lost, |_| 38)
+    }
+
+    /// The same where so many packets arrive of a round trip at a time.
+    fn changes_of(lost: impl Fn(u64) -> bool, arrive: impl Fn(u64) -> u64) -> Vec<u64> {
         let (packet, round_trip) = (1200, 40 * MILLISECOND);
         let (mut fitted, mut now) = (Fitted::new(packet), Instant::START);
         let mut view = View { in_flight: 50_000, ..View::START };
@@ -208,12 +213,13 @@ mod tests {
         for round in 0..(3600 * SECOND / round_trip) {
             now = now.later(round_trip);
             view = View { now, sent_upto: 40 * (round + 1), settled_upto: 40 * round, ..view };
-            if lost(round * round_trip / SECOND) {
-                fitted.on_lost(&view, 2 * packet);
-            }
             let left = Some(now.sooner(round_trip));
-            let octets = 38 * packet;
-            let sum = Acknowledged { octets, units: 38, newest: left, ..Acknowledged::default() };
+            let units = arrive(round * round_trip / SECOND);
+            let octets = units * packet;
+            if lost(round * round_trip / SECOND) {
+                fitted.on_lost(&view, octets / 19);
+            }
+            let sum = Acknowledged { octets, units, newest: left, ..Acknowledged::default() };
             fitted.on_acknowledged(&view, &sum);
             if fitted.changes().last().is_some_and(|change| change.at == now) {
                 changes.push(round * round_trip / SECOND);
@@ -233,6 +239,14 @@ mod tests {
     fn a_path_that_flaps_for_an_hour_makes_few_changes() {
         let changes = changes(|second| second / 2 % 2 == 0);
         assert!((10..=60).contains(&changes.len()), "{}: {changes:?}", changes.len());
+    }
+
+    /// Where little is sent, little arrives: the path holds as much as before.
+    #[test]
+    fn an_application_that_sends_little_for_a_while_changes_nothing() {
+        let little = |second| if (30..50).contains(&second) { 4 } else { 38 };
+        let changes = changes_of(|second| (20..60).contains(&second), little);
+        assert!(matches!(changes[..], [20..22, 60..65]), "{changes:?}");
     }
 
     #[test]

@@ -12,8 +12,10 @@ const LEAST_COUNTS: Nanoseconds = 2 * SECOND;
 const SMOOTHED: f64 = 1.0 / 16.0;
 const PACKETS: f64 = 256.0;
 
-/// The part of the greatest rate that each round trip leaves.
+/// The part of the greatest rate that each round trip leaves: with a queue, the path was full, and
+/// shows its rate; without one, there may have been too little to send, or too small a window.
 const RATE_LEFT: f64 = 31.0 / 32.0;
+const RATE_LEFT_UNFILLED: f64 = 511.0 / 512.0;
 
 /// In how many of 16 round trips something has to be lost: one burst is no share.
 const LOSSY: u32 = 4;
@@ -126,7 +128,8 @@ impl Monitor {
         }
         self.lossy = self.lossy << 1 | u16::from(lost > 0.0);
         let took = view.now.nanoseconds_since(self.began).max(1);
-        self.rate = (self.arrived as f64 / took as f64).max(self.rate * RATE_LEFT);
+        let left = if queued { RATE_LEFT } else { RATE_LEFT_UNFILLED };
+        self.rate = (self.arrived as f64 / took as f64).max(self.rate * left);
         (self.lost, self.arrived, self.shortest) = (0, 0, Nanoseconds::MAX);
         self.began = view.now;
     }
