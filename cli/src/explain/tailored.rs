@@ -25,7 +25,7 @@ pub(super) fn explain_specification(name: &str, text: &str, json: bool) -> Resul
 
 fn tell(program: Program, json: bool) -> Result<(), Problem> {
     let together = match program.binding {
-        PhaseBinding::Phased => Some(planned_together(&program.phases)?),
+        PhaseBinding::Phased | PhaseBinding::Adaptive => Some(planned_together(&program)?),
         PhaseBinding::Static => None,
     };
     for PhasePlan { name, services, fenced, .. } in &program.phases {
@@ -43,10 +43,71 @@ fn tell(program: Program, json: bool) -> Result<(), Problem> {
             show(demand, plan);
         }
     }
-    if let Some((demand, plan)) = together.filter(|_| !json) {
-        show(&demand, &plan);
+    let Some((demand, plan)) = together else { return Ok(()) };
+    if json {
+        let changes = changes(&plan).into_iter();
+        let changes: Vec<_> = changes
+            .map(|change| {
+                let Change { what, on, damping, others } = change;
+                json!({ "what": what, "on": on, "damping": damping, "others": others })
+            })
+            .collect();
+        say!("{}", json!({ "changes": changes }));
+        return Ok(());
     }
+    show(&demand, &plan);
+    say!("\nWhat may change while data flow:");
+    for Change { what, on, damping, others } in changes(&plan) {
+        say!("\n{what:15} {on}.\n{:15} {damping}.\n{:15} {others}.", "", "");
+    }
+    say!("\nAll else stays as it is: a receiver could not read what was sent before the change.");
     Ok(())
+}
+
+/// What may change of a transport while data flow.
+struct Change {
+    what: &'static str,
+    /// On whose word, and when.
+    on: &'static str,
+    damping: &'static str,
+    /// Why not otherwise.
+    others: &'static str,
+}
+
+fn changes(plan: &Plan) -> Vec<Change> {
+    let chosen = |name: &str| plan.choices().any(|choice| choice.policy == name);
+    let mut changes = Vec::new();
+    if chosen("switching::Negotiated") {
+        changes.push(Change {
+            what: "rule",
+            on: "order, fences and retransmissions: the sender requires a rule and the receiver accepts \
+                 it, or the receiver wishes one and the sender grants it",
+            damping: "one proposal at a time, asked six times; what promises less waits for nothing, what \
+                      promises more for a round trip",
+            others: "none that promises more than all phases together: it counts where a peer does not \
+                     answer",
+        });
+    }
+    if chosen("switching::InPhases") {
+        changes.push(Change {
+            what: "phase",
+            on: "order, fences and retransmissions: the sender enters a phase, and its packets say so",
+            damping: "a third phase begins when all of the first is settled",
+            others: "no other rules: both sides know those of the phases, and no others",
+        });
+    }
+    if chosen("congestion::Fitted") {
+        changes.push(Change {
+            what: "congestion",
+            on: "CUBIC or BBR: the sender alone, by what is lost without a queue; the receiver is told \
+                 nothing",
+            damping: "a change takes a gain of a fifth by the model, four lossy round trips of 16, and a \
+                      second and ten round trips since the last one; a change back soon after doubles the \
+                      time, up to 90 s",
+            others: "no other one is tried: NewReno keeps less than CUBIC, and AIMD less than that",
+        });
+    }
+    changes
 }
 
 fn show(demand: &Demand, plan: &Plan) {

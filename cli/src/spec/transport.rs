@@ -43,15 +43,20 @@ pub(super) fn write(compiled: &Compiled) -> Result<String, Problem> {
     let own = hash(program, &compiled.automata);
     let accepts: Vec<String> = program.accepts.iter().map(|hash| format!("0x{hash}")).collect();
     let protocol = format!("protocol: 0x{own}, accepts: &[{}]", accepts.join(", "));
-    if program.binding == PhaseBinding::Phased {
+    if program.binding != PhaseBinding::Static {
         written.push_str("use stackwright::policies::switching::{self, PhaseRule};\n");
         let services = |phase: &PhasePlan| {
             let fence = if phase.fenced { ", behind a fence" } else { "" };
             wrapped(&format!("{}: {}{fence}", phase.name, said(&phase.services)))
         };
         let services: Vec<_> = program.phases.iter().map(services).collect();
-        let planned = planned_together(&program.phases)?;
-        written.push_str(&of_plan("phased", &services.join("    ///\n"), planned, &protocol));
+        let planned = planned_together(program)?;
+        written.push_str(&of_plan(
+            program.binding.word(),
+            &services.join("    ///\n"),
+            planned,
+            &protocol,
+        ));
         return Ok(written);
     }
     for phase in &program.phases {
@@ -63,8 +68,8 @@ pub(super) fn write(compiled: &Compiled) -> Result<String, Problem> {
 
 fn of_plan(name: &str, services: &str, (demand, plan): (Demand, Plan), protocol: &str) -> String {
     let (upper, camel) = (name.to_uppercase(), camel(name));
-    let switching =
-        if plan.requirements().switches() { " switching [switching::InPhases]" } else { "" };
+    let switching = plan.choices().find(|choice| choice.slot == "switching");
+    let switching = switching.map(|one| format!(" switching [{}]", one.policy)).unwrap_or_default();
     let values = values(&plan.values(&demand.bounds));
     let policies = policies(&plan);
     let checking = if demand.covers_body { "" } else { ".checking_headers()" };

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use stackwright::policies::profile::Plan;
 use stackwright::tailored::{Demand, demand};
-use stackwright_spec::{PhasePlan, Program, compile};
+use stackwright_spec::{PhaseBinding, PhasePlan, Program, compile};
 
 use super::text::{self, Source};
 use crate::problem::Problem;
@@ -60,15 +60,20 @@ pub(crate) fn planned(services: &[Service]) -> Result<(Demand, Plan), Problem> {
 }
 
 /// Returns what a protocol's phases demand of one association, and the policies that meet it, where
-/// each packet says its phase.
-pub(crate) fn planned_together(phases: &[PhasePlan]) -> Result<(Demand, Plan), Problem> {
+/// their services change while data flow.
+pub(crate) fn planned_together(program: &Program) -> Result<(Demand, Plan), Problem> {
+    let phases = &program.phases;
     let refused = |why| {
         let all: Vec<_> = phases.iter().map(|phase| said(&phase.services)).collect();
         Problem::Services { services: all.join(" | "), why }
     };
     let each = |phase: &PhasePlan| Ok((planned(&phase.services)?.0, phase.fenced));
     let demands: Vec<_> = phases.iter().map(each).collect::<Result<_, Problem>>()?;
-    let demand = Demand::in_phases(&demands).map_err(refused)?;
+    let demand = match program.binding {
+        PhaseBinding::Adaptive => Demand::negotiated(&demands),
+        PhaseBinding::Phased | PhaseBinding::Static => Demand::in_phases(&demands),
+    };
+    let demand = demand.map_err(refused)?;
     let plan = demand.plan().map_err(refused)?;
     Ok((demand, plan))
 }

@@ -93,6 +93,38 @@ fn phases_that_packets_tell_have_one_transport() {
     assert!(explained.contains("; unordered; behind a fence"), "{explained}");
 }
 
+/// Where the two ends negotiate the rules of phases, `explain` tells what may change, and on whose
+/// word.
+#[test]
+fn phases_whose_rules_are_negotiated_have_one_transport() {
+    let text =
+        format!("{}/../crates/spec/tests/sources/survey.protocol", env!("CARGO_MANIFEST_DIR"));
+    let said = |line: &str| shell(&format!("stackwright {line} {text}"), Path::new("/"));
+    let module = said("spec gen --transport");
+    for line in [
+        "    pub AdaptivePolicies<M> {",
+        "        Congestion: congestion::Fitted,",
+        "    } switching [switching::Negotiated]",
+        "        Some(PhaseRule { ordered: true, fenced: true, resends: None }),",
+    ] {
+        assert_eq!(module.matches(line).count(), 1, "{module}");
+    }
+    let role = said("spec gen --contract");
+    assert!(
+        role.contains("PhaseRule { ordered: true, fenced: false, resends: Some(3) }"),
+        "{role}"
+    );
+    assert!(said("spec check").starts_with("Survey version 1, adaptive binding"));
+    let explained = said("explain tailored --with");
+    for words in ["switching by negotiation", "the sender requires", "congestion fitted"] {
+        assert_eq!(explained.matches(words).count(), 1, "{words}: {explained}");
+    }
+    let told = said("explain --json tailored --with");
+    let last = told.lines().last().unwrap_or_default();
+    let changes: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    assert_eq!(changes["changes"][0]["what"], "rule", "{told}");
+}
+
 #[test]
 fn what_was_generated_is_checked_against_its_text() {
     let folder = Scratch::new();

@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Credit, DatagramsRequest, MessageProperties};
-use stackwright_contract::{Command, Handle, Instant, Outlet};
+use stackwright_contract::{Command, CommandError, Handle, Instant, Outlet, RuleRefusal};
 use stackwright_wire::{Header, Message};
 
 use crate::layer::RoleLayer;
@@ -30,17 +30,27 @@ pub(crate) enum Stage {
     Ending,
 }
 
+/// In which phase the layer below is.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Entered {
+    phase: u8,
+    /// Whether it has been told the rule of a phase, where the two ends negotiate rules; and
+    /// whether it has not answered yet.
+    is_told: bool,
+    is_asked: bool,
+}
+
 pub(crate) struct Association<M: Message, P: RolePart<M>> {
     pub(crate) part: P,
     pub(crate) stage: Stage,
     /// What may still be sent, and what could be when it opened.
     pub(crate) credit: Credit,
     first_credit: Credit,
-    /// ADUs for which there is no credit yet, with their phases.
+    /// ADUs for which there is no credit yet, or no rule, with their phases.
     pub(crate) waiting: VecDeque<(u8, M)>,
-    /// The phase of what is sent next, and the one in which the layer below is.
+    /// The phase of what is sent next.
     phase: u8,
-    entered: u8,
+    entered: Entered,
     /// Oldest first.
     pub(crate) held: VecDeque<Held<M, P>>,
     /// When each wait is over.
@@ -56,7 +66,7 @@ impl<M: Message, P: RolePart<M>> Association<M, P> {
             first_credit: Credit::default(),
             waiting: VecDeque::new(),
             phase: 0,
-            entered: 0,
+            entered: Entered::default(),
             held: VecDeque::new(),
             deadlines: vec![None; P::WAITS],
         }
@@ -165,24 +175,58 @@ impl<M: Message, P: RolePart<M>> Association<M, P> {
         N: FnMut() -> P,
     {
         while let Some((phase, message)) = self.waiting.pop_front() {
-            if !takes(self.credit, message.len()) {
+            if !takes(self.credit, message.len()) || !self.entered.allows::<M, P>(phase) {
                 return self.waiting.push_front((phase, message));
             }
-            enter(name, phase, &mut self.entered, out);
+            self.entered.enter(name, phase, out);
             out.request(sending(name, message, &mut self.credit));
         }
     }
 }
 
-/// Has the layer below enter the phase of what is sent next, unless it is in it.
-fn enter<M: Message, P: RolePart<M>, N: FnMut() -> P>(
-    association: Handle,
-    phase: u8,
-    entered: &mut u8,
-    out: &mut dyn Outlet<RoleLayer<M, P, N>>,
-) {
-    if core::mem::replace(entered, phase) != phase {
-        out.request(DatagramsRequest::Control { association, command: Command::Phase(phase) });
+impl Entered {
+    fn is_in<M: Message, P: RolePart<M>>(&self, phase: u8) -> bool {
+        let rule = |phase: u8| P::RULES.get(usize::from(phase));
+        match rule(phase) {
+            Some(asked) => self.is_told && rule(self.phase) == Some(asked),
+            None => self.phase == phase,
+        }
+    }
+
+    /// Returns whether something may be sent in this phase: not before the rule of another one is
+    /// negotiated, since there is one proposal at a time.
+    fn allows<M: Message, P: RolePart<M>>(&self, phase: u8) -> bool {
+        !self.is_asked || self.is_in::<M, P>(phase)
+    }
+
+    /// Has the layer below enter the phase of what is sent next, unless it is in it.
+    fn enter<M: Message, P: RolePart<M>, N: FnMut() -> P>(
+        &mut self,
+        association: Handle,
+        phase: u8,
+        out: &mut dyn Outlet<RoleLayer<M, P, N>>,
+    ) {
+        if !self.is_in::<M, P>(phase) {
+            let rule = P::RULES.get(usize::from(phase));
+            *self = Entered { phase, is_told: rule.is_some(), is_asked: rule.is_some() };
+            let command = rule.map_or(Command::Phase(phase), |rule| Command::Require(*rule));
+            out.request(DatagramsRequest::Control { association, command });
+        }
+    }
+}
+
+impl<M: Message, P: RolePart<M>> Association<M, P> {
+    /// Records what the layer below answers that was to enter a phase. Returns whether what is sent
+    /// goes by rules that promise what those of the phase do.
+    pub(crate) fn on_entered(&mut self, outcome: Result<u32, CommandError>) -> bool {
+        use RuleRefusal::{InUse, Other, Silent};
+        self.entered.is_asked = false;
+        match outcome {
+            Ok(_) => true,
+            // The rule of the beginning counts, which promises all that the phases do together.
+            Err(CommandError::Refused(Silent | InUse | Other)) => !P::RULES.is_empty(),
+            Err(_) => false,
+        }
     }
 }
 
@@ -209,7 +253,7 @@ struct Turn<'a, M: Message, P: RolePart<M>, N: FnMut() -> P> {
     credit: &'a mut Credit,
     waiting: &'a mut VecDeque<(u8, M)>,
     phase: &'a mut u8,
-    entered: &'a mut u8,
+    entered: &'a mut Entered,
     deadlines: &'a mut [Option<Instant>],
     out: &'a mut dyn Outlet<RoleLayer<M, P, N>>,
 }
@@ -234,8 +278,9 @@ where
         };
         message.push(head);
         self.sent = true;
-        if self.waiting.is_empty() && takes(*self.credit, message.len()) {
-            enter(self.name, *self.phase, self.entered, self.out);
+        let may = takes(*self.credit, message.len()) && self.entered.allows::<M, P>(*self.phase);
+        if may && self.waiting.is_empty() {
+            self.entered.enter(self.name, *self.phase, self.out);
             self.out.request(sending(self.name, message, self.credit));
         } else {
             self.waiting.push_back((*self.phase, message));

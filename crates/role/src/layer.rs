@@ -2,6 +2,7 @@
 
 use core::marker::PhantomData;
 
+use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
 use stackwright_contract::{Context, Facts, Handle, Instant, Mirror, Outlet, Protocol};
 use stackwright_wire::Message;
@@ -135,6 +136,11 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> Protocol for RoleLayer<M, P, N
     };
     type Provides = Speaking<P::Input, P::Output>;
     type Uses = Datagrams<M>;
+
+    fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Datagrams<M>>) {
+        // An association has one name above and below.
+        below.ask(about, question);
+    }
 
     fn handle_request(
         &mut self,

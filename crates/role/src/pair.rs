@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use stackwright_contract::{Either, Guarantees};
+use stackwright_contract::{Either, Guarantees, PhaseRule};
 use stackwright_wire::{Header, Message};
 
 use crate::part::{RoleEvent, RoleOutlet, RolePart, RoleWait};
@@ -27,6 +27,7 @@ impl<M: Message, A: RolePart<M>, B: RolePart<M>> RolePart<M> for PartPair<A, B> 
         _ => None,
     };
     const WAITS: usize = A::WAITS + B::WAITS;
+    const RULES: &'static [PhaseRule] = if A::RULES.is_empty() { B::RULES } else { A::RULES };
 
     fn wait(timer: usize) -> RoleWait {
         if timer < A::WAITS { A::wait(timer) } else { B::wait(timer - A::WAITS) }

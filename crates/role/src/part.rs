@@ -1,6 +1,6 @@
 //! What is generated of a role.
 
-use stackwright_contract::{Duration, Guarantees};
+use stackwright_contract::{Duration, Guarantees, PhaseRule};
 use stackwright_wire::{Header, Message};
 
 /// What a role hears in an instant.
@@ -62,6 +62,9 @@ pub trait RolePart<M: Message> {
     const HOLD: Option<usize>;
     /// How many waits it has.
     const WAITS: usize;
+    /// The rule of each phase, where the layer below negotiates it with the peer; empty where both
+    /// sides know a phase by its number.
+    const RULES: &'static [PhaseRule] = &[];
 
     /// Returns a wait, by its number.
     fn wait(timer: usize) -> RoleWait;

@@ -39,10 +39,14 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
             DatagramsIndication::Credit { association, credit } => {
                 self.more_room(cx, association, credit, out);
             }
-            // What it sent would go by the rules of another phase.
-            DatagramsIndication::Controlled { association, outcome: Err(_), .. } => {
-                let stage = self.associations.get(association).map(|one| one.stage);
-                if matches!(stage, Some(Stage::Open | Stage::Closing)) {
+            DatagramsIndication::Controlled { association, outcome } => {
+                let Some(one) = self.associations.get_mut(association) else { return };
+                if one.on_entered(outcome) {
+                    if !one.waiting.is_empty() {
+                        self.more_room(cx, association, Credit::default(), out);
+                    }
+                } else if matches!(one.stage, Stage::Open | Stage::Closing) {
+                    // What it sent would go by the rules of another phase.
                     cx.event(P::NAME, format_args!("the layer below has no such phase"));
                     self.abort(association, out);
                 }
@@ -50,8 +54,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
             // No role is told of a half close.
             DatagramsIndication::Finished { .. }
             | DatagramsIndication::Reported { .. }
-            | DatagramsIndication::Ending { .. }
-            | DatagramsIndication::Controlled { .. } => {}
+            | DatagramsIndication::Ending { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
         }
     }

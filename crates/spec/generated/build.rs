@@ -8,13 +8,14 @@ use stackwright_spec::{RustForm, compile, rust};
 const PLAIN: [(&str, &str); 3] =
     [("abro", "abro"), ("jis", "jis"), ("stop_and_wait", "stop-and-wait")];
 
-const ON_THE_CONTRACT: [(&str, &str); 6] = [
+const ON_THE_CONTRACT: [(&str, &str); 7] = [
     ("beats", "beats"),
     ("meter_1", "meter-1"),
     ("meter_2", "meter-2"),
     ("picture", "picture"),
     ("ping_pong", "ping-pong"),
     ("stop_and_wait", "stop-and-wait"),
+    ("survey", "survey"),
 ];
 
 fn main() {

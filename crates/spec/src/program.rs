@@ -248,6 +248,8 @@ pub enum PhaseBinding {
     Static,
     /// Each packet says its phase, and is delivered by its rules.
     Phased,
+    /// The two ends negotiate by whose rules messages go while data flow.
+    Adaptive,
 }
 
 impl PhaseBinding {
@@ -257,6 +259,7 @@ impl PhaseBinding {
         match self {
             PhaseBinding::Static => "static",
             PhaseBinding::Phased => "phased",
+            PhaseBinding::Adaptive => "adaptive",
         }
     }
 }
@@ -298,10 +301,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// Returns whether a packet says its phase: there are several that are bound so.
+    /// Returns whether services change while data flow: there are several phases that are bound so.
     #[must_use]
     pub fn switches(&self) -> bool {
-        self.binding == PhaseBinding::Phased && self.phases.len() > 1
+        self.binding != PhaseBinding::Static && self.phases.len() > 1
     }
 
     /// Returns a type as the text writes it.

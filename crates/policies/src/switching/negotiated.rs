@@ -34,7 +34,8 @@ const WAIT_LEAST: u64 = 10 * MILLISECOND;
 /// - A phase is given another rule only when no unit of it is on its way, nor of one of the two
 ///   phases before it, which is why there is one proposal at a time.
 /// - Where the peer refuses, or does not answer six times, messages that wait go by the rule of the
-///   first phase, which both sides know; a rule beyond that cannot be required.
+///   first phase, which both sides know; a rule beyond that cannot be required. Where all phases
+///   are in use, messages go by it, too.
 ///
 /// Choose it where an application finds out while data flow which promises it needs.
 ///
@@ -192,14 +193,20 @@ impl Negotiated {
                 return Ok(false);
             }
         }
-        if self.date(PROPOSALS, view.sent_upto).is_none() {
-            return Err(RuleRefusal::Busy);
-        }
         let behind = self.phases.newest;
         let used = [behind.phase(), self.before, usize::from(self.phases.entered)];
         let mut phases = 1..Epoch::PHASES as u8;
         let phase = phases.find(|phase| !used.contains(&usize::from(*phase)));
-        let phase = phase.filter(|phase| behind.next(*phase).is_some()).ok_or(RuleRefusal::Busy)?;
+        let date = self.date(PROPOSALS, view.sent_upto);
+        let may = |phase: &u8| date.is_some() && behind.next(*phase).is_some();
+        let Some(phase) = phase.filter(may) else {
+            // None can be agreed on now: the first one promises all that can be required.
+            if !self.phases.enter(0) {
+                return Err(RuleRefusal::Busy);
+            }
+            self.note(view.now, reason(is_commanded));
+            return Ok(false);
+        };
         let rule = behind_those;
         self.ours = Some(Change { phase, rule, waits, behind, is_commanded, question: None });
         if waits {

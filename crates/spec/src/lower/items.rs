@@ -173,15 +173,7 @@ pub(super) fn phases(file: &File, told: &mut Vec<Diagnostic>) -> (PhaseBinding, 
         .collect();
     let binding = match file.binding.as_ref() {
         Some(binding) if binding.name == "phased" => PhaseBinding::Phased,
-        Some(binding) if binding.name == "adaptive" => {
-            let says = "`binding adaptive` is not built yet";
-            told.push(
-                Diagnostic::new(DiagnosticCode::Binding, binding.at, says)
-                    .help("phases that both sides know need no negotiation")
-                    .instead(binding.at, "phased"),
-            );
-            PhaseBinding::Static
-        }
+        Some(binding) if binding.name == "adaptive" => PhaseBinding::Adaptive,
         _ => PhaseBinding::Static,
     };
     for (before, after) in &file.fences {
@@ -189,7 +181,19 @@ pub(super) fn phases(file: &File, told: &mut Vec<Diagnostic>) -> (PhaseBinding, 
     }
     match binding {
         PhaseBinding::Static => share(&phases, told),
-        PhaseBinding::Phased => switch(&phases, told),
+        PhaseBinding::Phased => {
+            if let Some(more) = phases.get(PHASES_MOST) {
+                let says =
+                    format!("a packet tells {PHASES_MOST} phases apart, and this is one more");
+                told.push(
+                    Diagnostic::new(DiagnosticCode::Binding, more.at, says).help(
+                        "`binding adaptive;` has any number: the ends agree on one at a time",
+                    ),
+                );
+            }
+            switch(&phases, told);
+        }
+        PhaseBinding::Adaptive => switch(&phases, told),
     }
     (binding, phases)
 }
@@ -213,7 +217,7 @@ fn fence(
         told.push(flaw("a fence stands between two phases").help("for one, use `ordered`"));
     } else if binding == PhaseBinding::Static {
         let says = "a fence needs packets that say their phase";
-        told.push(flaw(says).help("write `binding phased;`"));
+        told.push(flaw(says).help("write `binding phased;`, or `binding adaptive;`"));
     }
 }
 
@@ -244,12 +248,8 @@ fn share(phases: &[PhasePlan], told: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Tells where packets that say their phase cannot have what it demands.
+/// Tells where what phases demand cannot change while data flow.
 fn switch(phases: &[PhasePlan], told: &mut Vec<Diagnostic>) {
-    if let Some(more) = phases.get(PHASES_MOST) {
-        let says = format!("a packet tells {PHASES_MOST} phases apart, and this is one more");
-        told.push(Diagnostic::new(DiagnosticCode::Binding, more.at, says));
-    }
     let Some((first, others)) = phases.split_first() else { return };
     for phase in phases {
         if let Some((says, help)) = services::unswitchable(&phase.services) {

@@ -164,7 +164,15 @@ fn cases() -> Vec<(&'static str, String)> {
             "phase a { reliable; } phase b { reliable; } phase c { reliable; } \
             phase d { reliable; } phase e { reliable; } binding phased;",
         ),
-        ("adaptive", "binding adaptive;"),
+        (
+            "adaptive-check",
+            "phase a { reliable; checksum(crc32c); } phase b { reliable; } binding adaptive;",
+        ),
+        (
+            "adaptive-framing",
+            "phase a { reliable; alf(500); } phase b { reliable; alf(1500); } binding adaptive;",
+        ),
+        ("adaptive", "phase a { reliable; } phase b { rising; } binding adaptive;"),
         ("enum-and-adu-in-rust", "enum FooBar: u8 { A = 1 } adu foo_bar { x: u8; }"),
         ("values-one-in-rust", "enum E: u8 { some_value = 1, SomeValue = 2 }"),
         ("misspelt-item", "rule R { }"),

@@ -1,5 +1,6 @@
 //! All tests of the crate, in one binary: a module for each subject.
 
+mod adaptive;
 mod checks;
 mod negotiated;
 mod phased;

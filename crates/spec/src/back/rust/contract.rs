@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::names::{behind, camel, event, free, has_body, head};
 use super::role::{Writing, filled};
-use crate::program::{NamedType, PhasePlan, SignalKind, ValueType};
+use crate::program::{NamedType, PhaseBinding, PhasePlan, SignalKind, ValueType};
 use crate::services;
 
 const PART: &str = "
@@ -56,7 +56,7 @@ $EVENTS            #[allow(unreachable_patterns)]
         const HEADER_ROOM: usize = $ROOM;
         const HOLD: Option<usize> = HOLD;
         const WAITS: usize = TIMERS.len();
-
+$RULES
         fn wait(timer: usize) -> RoleWait {
             let (milliseconds, idle) = TIMERS[timer];
             RoleWait { time: Duration::from_millis(milliseconds), idle }
@@ -110,6 +110,7 @@ impl Writing<'_> {
             ("EVENTS", self.conversions()),
             ("NAME", format!("{} {}", self.program.name, self.role.name).to_lowercase()),
             ("NEEDS", self.needs()),
+            ("RULES", self.rules()),
             ("ROOM", room.unwrap_or_else(|| "0".into())),
             ("MUT", if self.received().is_empty() { "" } else { "mut " }.to_owned()),
             ("DECODE", self.decoding()),
@@ -314,6 +315,26 @@ impl Writing<'_> {
             }
         }
         written
+    }
+
+    /// The rules that the two ends negotiate, by phase.
+    fn rules(&self) -> String {
+        if !self.program.switches() || self.program.binding != PhaseBinding::Adaptive {
+            return String::new();
+        }
+        let mut written =
+            String::from("        const RULES: &'static [stackwright_contract::PhaseRule] = &[\n");
+        for phase in &self.program.phases {
+            let ordered = services::has(&phase.services, "ordered");
+            let resends = services::number(&phase.services, "resends");
+            let _ = writeln!(
+                written,
+                "            // `{}`\n            stackwright_contract::PhaseRule {{ ordered: \
+                 {ordered}, fenced: {}, resends: {resends:?} }},",
+                phase.name, phase.fenced
+            );
+        }
+        written + "        ];\n"
     }
 
     /// What the layer below has to promise.
