@@ -12,7 +12,7 @@ const AHEAD_MOST: u32 = 4096;
 /// The log of a view, by sender.
 pub(crate) struct Log<M> {
     senders: Vec<Sender<M>>,
-    /// Of each sender all up to this number are here, or were.
+    /// Of each sender all up to this number were delivered.
     have: Vec<u32>,
 }
 
@@ -36,7 +36,14 @@ impl<M: Message> Log<M> {
         Log { senders: (0..members).map(|_| sender()).collect(), have: alloc::vec![0; members] }
     }
 
-    /// Returns up to which number there is every cast of each sender.
+    /// Returns up to which number there is every cast of a sender, delivered or not.
+    pub(crate) fn reach(&self, origin: usize) -> u32 {
+        let have = self.have[origin];
+        let ahead = (have + 1..).take_while(|number| self.get(origin, *number).is_some());
+        have + ahead.count() as u32
+    }
+
+    /// Returns up to which number every cast of each sender was delivered.
     pub(crate) fn have(&self) -> &[u32] {
         &self.have
     }
@@ -84,7 +91,7 @@ impl<M: Message> Log<M> {
     /// Returns the first run of casts up to `upto` that are missing: its first number, and how
     /// many.
     pub(crate) fn missing(&self, origin: usize, upto: u32) -> Option<(u32, u32)> {
-        let first = self.have[origin] + 1;
+        let first = self.reach(origin) + 1;
         let run = (first..=upto.min(first.saturating_add(AHEAD_MOST)))
             .take_while(|number| self.get(origin, *number).is_none());
         let count = run.count() as u32;

@@ -98,17 +98,32 @@ struct InView<M> {
     reports: Instant,
     /// Nothing more is delivered but what is to be filled.
     frozen: bool,
-    fills: Option<(CastCounts, Instant)>,
+    fills: Option<Fill>,
+}
+
+/// A target that is to be here.
+struct Fill {
+    upto: CastCounts,
+    /// When what is missing is asked for next.
+    asks: Instant,
+    /// Whether it is delivered: it is the one that was agreed.
+    delivers: bool,
 }
 
 impl<M> InView<M> {
-    /// Returns up to which cast of a sender is delivered.
+    /// Returns up to which cast of a sender is taken.
     fn most(&self, origin: usize) -> u32 {
         match &self.fills {
-            Some((upto, _)) => upto.get(origin).copied().unwrap_or(0),
+            Some(Fill { upto, .. }) => upto.get(origin).copied().unwrap_or(0),
             None if self.frozen => 0,
             None => u32::MAX,
         }
+    }
+
+    /// Returns up to which cast of a sender is delivered.
+    fn delivers(&self, origin: usize) -> u32 {
+        let only_fetches = self.fills.as_ref().is_some_and(|fill| !fill.delivers);
+        if only_fetches { 0 } else { self.most(origin) }
     }
 }
 
@@ -172,7 +187,7 @@ impl<M: Message> Nak<M> {
     /// Delivers a sender's casts in order.
     fn rise(&mut self, at: &mut impl GroupPlace<M>, origin: usize) {
         let Some(own) = &mut self.view else { return };
-        let most = own.most(origin);
+        let most = own.delivers(origin);
         let me = own.me;
         let is_own =
             |cast: &Cast<M>| cast.to.kind == GroupKind::Cast || usize::from(cast.to.member.0) == me;
@@ -246,6 +261,17 @@ impl<M: Message> Nak<M> {
         }
     }
 
+    /// Takes what a target names, and nothing else.
+    fn fill(&mut self, at: &mut impl GroupPlace<M>, upto: CastCounts, delivers: bool) {
+        let (Some(own), now) = (&mut self.view, at.cx().now()) else { return };
+        own.frozen = true;
+        if upto.len() == own.view.members.len() {
+            own.fills = Some(Fill { upto, asks: now, delivers });
+            own.asked.fill(now);
+            self.filled(at);
+        }
+    }
+
     /// Tells once that all of the target is there; else it is asked for.
     fn filled(&mut self, at: &mut impl GroupPlace<M>) {
         let members = self.view.as_ref().filter(|own| own.fills.is_some());
@@ -253,8 +279,8 @@ impl<M: Message> Nak<M> {
             self.rise(at, origin);
         }
         let (Some(own), now) = (&mut self.view, at.cx().now()) else { return };
-        let Some((upto, asks)) = &mut own.fills else { return };
-        let lacks = |origin: usize| own.log.have()[origin] < upto[origin];
+        let Some(Fill { upto, asks, .. }) = &mut own.fills else { return };
+        let lacks = |origin: usize| own.log.reach(origin) < upto[origin];
         let missing: Vec<usize> = (0..upto.len()).filter(|origin| lacks(*origin)).collect();
         if missing.is_empty() {
             own.fills = None;
@@ -481,17 +507,11 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
                 own.frozen = true;
                 // What an earlier ballot's target names, the next one's may not.
                 own.fills = None;
-                at.notice(GroupNotice::Frozen(own.log.have().into()));
+                let reach = (0..own.view.members.len()).map(|origin| own.log.reach(origin));
+                at.notice(GroupNotice::Frozen(reach.collect()));
             }
-            GroupOrder::Fill(upto) => {
-                let Some(own) = &mut self.view else { return };
-                own.frozen = true;
-                if upto.len() == own.view.members.len() {
-                    own.fills = Some((upto, at.cx().now()));
-                    own.asked.fill(at.cx().now());
-                    self.filled(at);
-                }
-            }
+            GroupOrder::Fetch(upto) => self.fill(at, upto, false),
+            GroupOrder::Fill(upto) => self.fill(at, upto, true),
             GroupOrder::Outside(mut outsider) => {
                 let header = NakHeader { kind: ABOVE, detail: 0, origin: 0, number: 0 };
                 outsider.message.push(&header);
@@ -530,7 +550,7 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
 
     fn next_deadline(&self) -> Option<Instant> {
         let own = self.view.as_ref()?;
-        Some(own.fills.as_ref().map_or(own.reports, |(_, asks)| own.reports.min(*asks)))
+        Some(own.fills.as_ref().map_or(own.reports, |fill| own.reports.min(fill.asks)))
     }
 
     fn flush(&mut self, at: &mut impl GroupPlace<M>) {

@@ -147,7 +147,7 @@ pub enum GroupNotice<M> {
     },
     /// Answers [`GroupOrder::Freeze`]: up to which cast of each sender the log has all.
     Frozen(CastCounts),
-    /// Answers [`GroupOrder::Fill`]: all of the target was delivered.
+    /// Answers [`GroupOrder::Fetch`] and [`GroupOrder::Fill`]: all of the target is here.
     Filled,
 }
 
@@ -166,6 +166,9 @@ pub enum GroupOrder<M> {
     Outside(Box<Outsider<M>>),
     /// Delivers, counts and reports nothing more. Answered by [`GroupNotice::Frozen`].
     Freeze,
+    /// Fetches up to this cast of each sender, and delivers none of it: another target may be the
+    /// one that is agreed. Answered by [`GroupNotice::Filled`].
+    Fetch(CastCounts),
     /// Fetches and delivers exactly up to this cast of each sender. Answered by
     /// [`GroupNotice::Filled`].
     Fill(CastCounts),

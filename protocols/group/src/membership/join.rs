@@ -57,6 +57,7 @@ impl<M: Octets> Views<M> {
         let (Some(own), Some(group)) = (&self.view, self.group) else { return };
         let of = key(&own.view);
         let votes = own.view.me.is_some_and(|me| own.view.members[usize::from(me.0)].votes);
+        let promised = own.promised;
         let is_stuck = own.blocked.is_some() || own.suspects.contains(&true);
         if !votes && self.is_ready {
             self.say_to_all(at, Ballot::default(), &What::Ready);
@@ -65,22 +66,28 @@ impl<M: Octets> Views<M> {
             self.say_to_all(at, Ballot::default(), &What::Leave);
         }
         if is_stuck && self.keeps(9) {
-            self.say(at, group, of, Ballot::default(), What::Announce);
+            self.say(at, group, of, promised, What::Announce);
         }
     }
 
-    /// Handles ANNOUNCE: who is in an older view is told.
+    /// Handles ANNOUNCE: who is in an older view is told. In the own view a ballot that is not
+    /// known here has stopped its sender, and maybe nobody else: the next view is due.
     pub(super) fn announced(
         &mut self,
         at: &mut impl GroupPlace<M>,
         from: Participant,
         of: ViewKey,
+        promised: Ballot,
     ) {
-        let Some(own) = &self.view else {
+        let goes_on = self.keeps(11);
+        let Some(own) = &mut self.view else {
             self.silent = at.cx().now();
             return;
         };
-        if own.view.number > of.0 {
+        if key(&own.view) == of && promised > own.promised && goes_on {
+            own.is_due = true;
+            self.most = self.most.max(promised.count);
+        } else if own.view.number > of.0 {
             let (newer, view) = (key(&own.view), own.view.clone());
             self.say(at, from, newer, Ballot::default(), What::Newer(view));
             self.show_way_out(at, from, of);

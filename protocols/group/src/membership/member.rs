@@ -68,10 +68,13 @@ impl<M: Octets> Views<M> {
             at.order(GroupOrder::Freeze);
         }
         let offered = own.offered.as_ref().filter(|choice| choice.ballot == own.promised);
+        let (is_agreed, fetches) = (own.installs.is_some(), self.config.keeps(10));
         let target = own.installs.as_ref().or(offered).map(|choice| choice.target.clone());
         if let Some(target) = target {
             own.fills = Some(target.clone());
-            at.order(GroupOrder::Fill(target));
+            // A target that was offered may lose against another that names less.
+            let fill = if is_agreed || !fetches { GroupOrder::Fill } else { GroupOrder::Fetch };
+            at.order(fill(target));
         }
     }
 

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `message.rs` | what is said |
 //! | `member.rs` | who is in a view: promises, accepts, installs |
-//! | `round.rs` | who proposes the next view: its first voter that is not suspected |
+//! | `round.rs` | who proposes the next view: its first voter that is not suspected and stays |
 //! | `join.rs` | who is in none, and who is left behind |
 //!
 //! ```text
@@ -14,7 +14,7 @@
 //!   all that are not suspected have promised, and a quorum: the accepted view of the highest
 //!   ballot, else who promised and who joins; target = the most that any of them has
 //! proposer ── ACCEPT(b, view, target) ──▸
-//!   fetches up to the target, then accepted = it ── ACCEPTED ──▸
+//!   fetches up to the target, delivers none of it, then accepted = it ── ACCEPTED ──▸
 //!   all of the next view that promised, and a quorum
 //! proposer ── INSTALL(view, target) ──▸ old and new
 //!   delivers up to the target; then Install down, View up
@@ -81,6 +81,17 @@ impl Default for ViewsConfig {
     }
 }
 
+impl ViewsConfig {
+    /// Returns whether a rule of the algorithm holds: a mutant lacks one.
+    #[inline(always)]
+    const fn keeps(&self, _rule: u8) -> bool {
+        #[cfg(test)]
+        return self.mutant != _rule;
+        #[cfg(not(test))]
+        true
+    }
+}
+
 /// A process: an address that comes back is another one.
 type Identity = (Participant, u64);
 
@@ -125,6 +136,8 @@ struct InView {
     /// Since when its casts wait, and whether the layer above has stopped.
     blocked: Option<(Instant, bool)>,
     promised: Ballot,
+    /// A ballot that is not known here has stopped some member.
+    is_due: bool,
     /// Who proposed that, and whether it waits for the promise.
     proposer: Option<(Participant, bool)>,
     offered: Option<Choice>,
@@ -177,12 +190,8 @@ impl<M: Octets> Views<M> {
     }
 
     /// Returns whether a rule of the algorithm holds: a mutant lacks one.
-    #[inline(always)]
-    fn keeps(&self, _rule: u8) -> bool {
-        #[cfg(test)]
-        return self.config.mutant != _rule;
-        #[cfg(not(test))]
-        true
+    fn keeps(&self, rule: u8) -> bool {
+        self.config.keeps(rule)
     }
 
     fn key(&self) -> Option<ViewKey> {
@@ -250,7 +259,7 @@ impl<M: Octets> Views<M> {
             What::Join { founds } => self.asked_to_join(at, from, founds),
             What::Ready if self.rank(from).is_some() => drop(self.readies.insert(from)),
             What::Leave if self.rank(from).is_some() => drop(self.leavers.insert(from)),
-            What::Announce => self.announced(at, from.0, of),
+            What::Announce => self.announced(at, from.0, of, ballot),
             What::Newer(view) => self.left_behind(at, &view),
             _ => {}
         }
@@ -273,6 +282,7 @@ impl<M: Octets> Views<M> {
             suspects: alloc::vec![false; view.members.len()],
             blocked: None,
             promised: Ballot::default(),
+            is_due: false,
             proposer: None,
             offered: None,
             accepted: None,

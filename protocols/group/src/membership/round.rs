@@ -1,4 +1,4 @@
-//! A proposal of the next view: a ballot of the first voter that is not suspected.
+//! A proposal of the next view: a ballot of the first voter that is not suspected and stays.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -47,10 +47,16 @@ impl<M: Octets> Views<M> {
         };
         let wants = own.suspects.contains(&true)
             || own.blocked.is_some()
+            || own.is_due
             || !self.joiners.is_empty()
             || !self.leavers.is_empty()
             || members().any(|(_, member)| may_vote(member));
-        let first = members().find(|(rank, member)| member.votes && !own.suspects[*rank]);
+        let lives = || members().filter(|(rank, one)| one.votes && !own.suspects[*rank]);
+        let leaves =
+            |member: &GroupMember| self.leavers.contains(&(member.participant, member.incarnation));
+        // A member that leaves is gone as soon as it has told of the next view, and may not be
+        // heard: another proposes, where there is one.
+        let first = lives().find(|(_, member)| !leaves(member)).or_else(|| lives().next());
         let is_first = first.map(|(rank, _)| rank) == own.view.me.map(|me| usize::from(me.0));
         if wants && is_first && now >= self.waits {
             self.propose(at);

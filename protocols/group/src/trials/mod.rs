@@ -3,6 +3,9 @@
 //!
 //! They are here, not in `tests`, because only here a rule can be left out.
 
+mod calm;
 mod checker;
+mod directed;
 mod hostile;
+mod nth;
 mod seeds;

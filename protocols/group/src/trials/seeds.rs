@@ -1,10 +1,11 @@
 //! Many runs, each another: loss, copies, delay, partitions, crashes that lose all memory.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::Range;
 use std::string::String;
 use std::sync::{Arc, Mutex};
 use std::vec::Vec;
-use std::{format, println, vec};
+use std::{format, println, thread, vec};
 
 use fastrand::Rng;
 use stackwright_compose::{Over, stack};
@@ -48,7 +49,7 @@ pub(super) fn group() -> Participant {
 }
 
 /// Adds members, the first of which begins the group.
-fn added(
+pub(super) fn added(
     world: &mut World<M>,
     count: usize,
     mutant: u8,
@@ -88,7 +89,7 @@ pub(super) fn opened(world: &mut World<M>, count: usize) -> Vec<StationId<Stack,
     members
 }
 
-fn open(association: Handle, station: usize) -> GroupsRequest<M> {
+pub(super) fn open(association: Handle, station: usize) -> GroupsRequest<M> {
     let (remote, local, credit) = (group(), Some(at(station)), Credit::ROOM);
     GroupsRequest::Open { association, remote, local, credit }
 }
@@ -271,11 +272,25 @@ fn run(seed: u64, mutant: u8) -> Outcome {
     }
 }
 
+/// Runs seeds on all processors; returns what came of each, in order.
+fn outcomes(seeds: Range<u64>, mutant: u8) -> Vec<(u64, Outcome)> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let part = |first: usize| {
+        let seeds = seeds.clone().skip(first).step_by(threads);
+        move || seeds.map(|seed| (seed, run(seed, mutant))).collect::<Vec<_>>()
+    };
+    let mut all: Vec<_> = thread::scope(|scope| {
+        let parts: Vec<_> = (0..threads).map(|first| scope.spawn(part(first))).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
+    });
+    all.sort_unstable_by_key(|(seed, _)| *seed);
+    all
+}
+
 #[test]
 fn views_are_agreed_whatever_happens() {
     let (mut installs, mut deliveries, mut took) = (0, 0, Vec::new());
-    for seed in seeds(200) {
-        let outcome = run(seed, 0);
+    for (seed, outcome) in outcomes(seeds(2000), 0) {
         assert!(outcome.broken.is_empty(), "seed {seed}: {:?}", outcome.broken);
         let together = outcome.together;
         took.push(
@@ -314,7 +329,9 @@ fn a_member_that_takes_nothing_stops_nobody() {
 /// Without any one rule something breaks, or the group does not come together again.
 #[test]
 fn every_rule_is_needed() {
-    for (rule, seed) in [(1, 1), (2, 9), (3, 11), (4, 34), (5, 5), (6, 0), (9, 1)] {
+    for (rule, seed) in
+        [(1, 1), (2, 9), (3, 58), (4, 113), (5, 5), (6, 0), (9, 1), (10, 1107), (11, 1814)]
+    {
         let (with, without) = (run(seed, 0), run(seed, rule));
         assert!(with.broken.is_empty() && with.together.is_some(), "seed {seed}");
         let fails = !without.broken.is_empty() || without.together.is_none();
