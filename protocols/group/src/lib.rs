@@ -4,13 +4,14 @@
 //! | --- | --- |
 //! | `layer.rs` | a layer: what it adds, with defaults that pass everything on |
 //! | `mesh.rs` | the carrier: groups over datagrams, an association with each member |
-//! | `nak.rs`, `log.rs` | numbers, the log of unstable casts, what is missing is asked for |
+//! | `nak.rs`, `nak/repeat.rs`, `log.rs` | numbers, the log of unstable casts, what is missing is asked for |
 //! | `room.rs` | what a slow application has room for |
 //! | `detector.rs` | who was silent for too long |
 //! | `membership/` | views, agreed by ballots: virtual synchrony, one primary view at a time |
 //! | `safe.rs` | delivery of what a quorum has |
 //! | `total.rs` | one order at all members |
 //! | `state.rs` | the state for who joins |
+//! | `syntax.rs` | the syntax of a packet, for programs that show packets |
 //! | `wire.rs` | octets of what the layers say to each other |
 //!
 //! From above: `StateTransfer over TotalOrder over SafeDelivery over Views over Detector over Nak
@@ -31,10 +32,18 @@ mod nak;
 mod room;
 mod safe;
 mod state;
+mod syntax;
 mod total;
 #[cfg(test)]
 mod trials;
 mod wire;
+
+/// The headers of packets, for programs that show them.
+pub mod header {
+    pub use crate::membership::{ViewsHeader, reencoded};
+    pub use crate::mesh::{MeshHeader, OutsideHeader};
+    pub use crate::nak::{FetchHeader, NakHeader, RepeatHeader};
+}
 
 pub use detector::Detector;
 pub use layer::{GroupHooks, GroupPlace, MicroLayer};
@@ -43,4 +52,5 @@ pub use mesh::{Mesh, MeshConfig};
 pub use nak::{Nak, NakConfig};
 pub use safe::SafeDelivery;
 pub use state::StateTransfer;
+pub use syntax::SYNTAX;
 pub use total::TotalOrder;

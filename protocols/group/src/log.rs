@@ -7,7 +7,7 @@ use stackwright_contract::services::{Batch, Credit, GroupProperties};
 use stackwright_wire::Message;
 
 /// Casts of one sender that may lie beyond a gap, at most.
-const AHEAD_MOST: u32 = 4096;
+pub(crate) const AHEAD_MOST: u32 = 4096;
 
 /// The log of a view, by sender.
 pub(crate) struct Log<M> {

@@ -37,7 +37,7 @@ pub struct MeshConfig {
 
 /// The header of every packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-pub(crate) struct MeshHeader {
+pub struct MeshHeader {
     /// 1.
     #[bits(4)]
     #[fixed(1)]
@@ -52,6 +52,15 @@ pub(crate) struct MeshHeader {
     pub rank: u16,
     /// The view's mark, or the low half of the group's.
     pub tag: u32,
+}
+
+/// What follows in a packet of somebody in no view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct OutsideHeader {
+    /// The sender's incarnation.
+    pub incarnation: u64,
+    /// The hash of the group's name.
+    pub group: u64,
 }
 
 const IN_VIEW: u8 = 0;
@@ -184,9 +193,7 @@ impl<M: Message> Mesh<M> {
             }
             GroupOrder::Outside(outsider) => {
                 let Outsider { participant, incarnation, mut message } = *outsider;
-                let front = message.push_front(16);
-                front[..8].copy_from_slice(&incarnation.to_be_bytes());
-                front[8..].copy_from_slice(&open.hash.to_be_bytes());
+                message.push(&OutsideHeader { incarnation, group: open.hash });
                 let port = open.local.internet().map_or(0, |local| local.port());
                 let (kind, rank, tag) = (OUTSIDE, port, open.hash as u32);
                 message.push(&MeshHeader { version: (), kind, reserved: 0, rank, tag });
@@ -224,14 +231,11 @@ impl<M: Message> Mesh<M> {
                 out.indicate(GroupsIndication::Delivered { association, batch, properties });
             }
             (OUTSIDE, _) => {
-                let front = message.front(16).and_then(|octets| {
-                    let mut front = wire::Reader(octets);
-                    Some((front.u64()?, front.u64()?))
-                });
-                let Some((incarnation, _)) = front.filter(|(_, group)| *group == open.hash) else {
+                let outside = message.pull::<OutsideHeader>().ok();
+                let is_its = |outside: &OutsideHeader| outside.group == open.hash;
+                let Some(OutsideHeader { incarnation, .. }) = outside.filter(is_its) else {
                     return cx.dropped(NAME, "of another group");
                 };
-                message.advance(16);
                 let participant = SocketAddr::new(from.ip(), header.rank).into();
                 let outsider = Box::new(Outsider { participant, incarnation, message });
                 let (association, notice) = (open.name, GroupNotice::Outside(outsider));
@@ -254,7 +258,7 @@ impl<M: Message> Mesh<M> {
 impl<M: Message> Protocol for Mesh<M> {
     const FACTS: Facts = Facts {
         passes: Guarantees::CHECKED,
-        header_room: MeshHeader::LENGTH + 16,
+        header_room: MeshHeader::LENGTH + OutsideHeader::LENGTH,
         ..Facts::named(NAME)
     };
     type Provides = Groups<M>;

@@ -4,13 +4,16 @@
 //! A message for one member is a cast that the others do not deliver: so it is repeated, ordered
 //! and counted as any other.
 
-use alloc::boxed::Box;
+mod repeat;
+
+pub use repeat::{FetchHeader, RepeatHeader};
+
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{
-    Batch, CastCounts, Credit, GroupKind, GroupNotice, GroupOrder, GroupProperties, GroupView,
-    Outsider, Rank,
+    Batch, CastCounts, Credit, GroupKind, GroupNotice, GroupOrder, GroupProperties, GroupView, Rank,
 };
 use stackwright_contract::{Duration, Facts, Guarantees, Instant, Participant};
 use stackwright_wire::{Header, Message};
@@ -22,10 +25,10 @@ use crate::wire::{self, Reader};
 
 const NAME: &str = "nak";
 
-/// Casts that one question is answered with, at most.
+/// Casts that a member is answered with in one turn, at most.
 const REPEATED_MOST: u32 = 64;
 
-/// How long what was asked for is not asked for again.
+/// How long what was asked for is not asked for again: a turn.
 const ASKED: Duration = Duration::from_millis(20);
 
 /// When members report, and how far a sender may be ahead of the slowest.
@@ -52,7 +55,7 @@ impl Default for NakConfig {
 
 /// The header of a cast, and of what members say of casts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-pub(crate) struct NakHeader {
+pub struct NakHeader {
     /// 0: a cast; 1: a report; outside of a view 2: of the layers above, 3: casts are asked for, 4:
     /// one is repeated.
     pub kind: u8,
@@ -79,6 +82,8 @@ pub struct Nak<M> {
     full: Option<Instant>,
     /// The last view, its mark and its log, for members that are still on their way out of it.
     old: Option<(Arc<GroupView>, u32, Log<M>)>,
+    /// Since when, and with how many casts, a member of either view was answered.
+    answered: BTreeMap<Participant, (Instant, u32)>,
 }
 
 struct InView<M> {
@@ -130,11 +135,13 @@ impl<M> InView<M> {
 impl<M: Message> Nak<M> {
     /// Makes the hooks.
     pub const fn new(config: NakConfig) -> Self {
-        Nak { config, view: None, room: Room::NONE, full: None, old: None }
+        let (view, room, full, old) = (None, Room::NONE, None, None);
+        Nak { config, view, room, full, old, answered: BTreeMap::new() }
     }
 
     fn install(&mut self, at: &mut impl GroupPlace<M>, view: Arc<GroupView>) {
         let mut back = Credit::NONE;
+        self.answered.clear();
         if let Some(mut last) = self.view.take() {
             // What was cast in the last view is in the log of the old, and no longer in this one's.
             for number in 1..=last.sent {
@@ -213,95 +220,6 @@ impl<M: Message> Nak<M> {
         }
     }
 
-    /// Asks `to` for what is missing of a sender's casts.
-    fn ask(&mut self, at: &mut impl GroupPlace<M>, to: Participant, origin: usize, upto: u32) {
-        let (Some(own), now) = (&mut self.view, at.cx().now()) else { return };
-        if own.asked[origin] > now {
-            return;
-        }
-        let Some((first, count)) = own.log.missing(origin, upto) else { return };
-        own.asked[origin] = now + ASKED;
-        let mut message = M::with_headroom(64, &[]);
-        let front = message.push_front(6);
-        front[..4].copy_from_slice(&own.tag.to_be_bytes());
-        front[4..].copy_from_slice(&(count.min(REPEATED_MOST) as u16).to_be_bytes());
-        let origin = origin as u16;
-        message.push(&NakHeader { kind: FETCH, detail: 0, origin, number: first });
-        let incarnation = own.view.members[own.me].incarnation;
-        outside(at, to, incarnation, message);
-    }
-
-    /// Answers a question for casts of this view, or of the last.
-    fn repeat(
-        &self,
-        at: &mut impl GroupPlace<M>,
-        to: Participant,
-        header: NakHeader,
-        (tag, count): (u32, u16),
-    ) {
-        let current = self.view.as_ref().map(|own| (&own.view, own.tag, &own.log));
-        let old = self.old.as_ref().map(|(view, tag, log)| (view, *tag, log));
-        // A question is short and its answer long: only members of that view are answered.
-        let is_its = |view: &GroupView| view.members.iter().any(|member| member.participant == to);
-        let mut logs = [current, old].into_iter().flatten();
-        let Some((.., log)) = logs.find(|(view, of, _)| *of == tag && is_its(view)) else {
-            return at.cx().dropped(NAME, "a question for casts of a view that it is not in");
-        };
-        let origin = usize::from(header.origin);
-        for number in 0..u32::from(count).min(REPEATED_MOST) {
-            let Some(number) = header.number.checked_add(number) else { return };
-            let Some(cast) = log.get(origin, number) else { continue };
-            let mut message = cast.message.share();
-            let front = message.push_front(6);
-            front[..4].copy_from_slice(&tag.to_be_bytes());
-            front[4..].copy_from_slice(&cast.to.member.0.to_be_bytes());
-            let detail = detail(cast.to);
-            message.push(&NakHeader { kind: REPEAT, detail, number, ..header });
-            outside(at, to, 0, message);
-        }
-    }
-
-    /// Takes what a target names, and nothing else.
-    fn fill(&mut self, at: &mut impl GroupPlace<M>, upto: CastCounts, delivers: bool) {
-        let (Some(own), now) = (&mut self.view, at.cx().now()) else { return };
-        own.frozen = true;
-        if upto.len() == own.view.members.len() {
-            own.fills = Some(Fill { upto, asks: now, delivers });
-            own.asked.fill(now);
-            self.filled(at);
-        }
-    }
-
-    /// Tells once that all of the target is there; else it is asked for.
-    fn filled(&mut self, at: &mut impl GroupPlace<M>) {
-        let members = self.view.as_ref().filter(|own| own.fills.is_some());
-        for origin in 0..members.map_or(0, |own| own.view.members.len()) {
-            self.rise(at, origin);
-        }
-        let (Some(own), now) = (&mut self.view, at.cx().now()) else { return };
-        let Some(Fill { upto, asks, .. }) = &mut own.fills else { return };
-        let lacks = |origin: usize| own.log.reach(origin) < upto[origin];
-        let missing: Vec<usize> = (0..upto.len()).filter(|origin| lacks(*origin)).collect();
-        if missing.is_empty() {
-            own.fills = None;
-            return at.notice(GroupNotice::Filled);
-        }
-        if *asks > now {
-            return;
-        }
-        *asks = now + ASKED;
-        let upto = upto.clone();
-        for origin in missing {
-            // Any of them may be the only one that has it, and may be gone.
-            let Some(own) = &self.view else { return };
-            let others = own.view.members.len() - 1;
-            let place = at.cx().random(others as u64) as usize;
-            let rank = if place >= own.me { place + 1 } else { place };
-            let Some(member) = own.view.members.get(rank) else { continue };
-            self.ask(at, member.participant, origin, upto[origin]);
-        }
-    }
-
     fn report(&mut self, at: &mut impl GroupPlace<M>) {
         let (full, patience) = (self.full, self.config.patience);
         let Some(own) = &mut self.view else { return };
@@ -354,51 +272,6 @@ impl<M: Message> Nak<M> {
             self.ask(at, to, origin, upto);
         }
     }
-
-    /// Handles a message outside of the view; returns it where it is for the layers above.
-    fn outsider(
-        &mut self,
-        at: &mut impl GroupPlace<M>,
-        mut outsider: Box<Outsider<M>>,
-    ) -> Option<Box<Outsider<M>>> {
-        let Ok(header) = outsider.message.pull::<NakHeader>() else {
-            at.cx().dropped(NAME, "no header");
-            return None;
-        };
-        if header.kind == ABOVE {
-            return Some(outsider);
-        }
-        let front = outsider.message.front(6).and_then(|octets| {
-            let mut front = Reader(octets);
-            Some((front.u32()?, front.u16()?))
-        });
-        let from = outsider.participant;
-        match (header.kind, front) {
-            (FETCH, Some(front)) => self.repeat(at, from, header, front),
-            (REPEAT, Some((tag, to))) => {
-                let own = self.view.as_ref().filter(|own| own.tag == tag)?;
-                let is_member = own.view.members.iter().any(|member| member.participant == from);
-                let origin = usize::from(header.origin);
-                let to = properties(header.detail, Rank(to))?;
-                if is_member && origin != own.me {
-                    outsider.message.advance(6);
-                    let cast = Cast { message: outsider.message, to };
-                    self.received(at, origin, header.number, cast);
-                }
-            }
-            _ => at.cx().dropped(NAME, "of an unknown kind"),
-        }
-        None
-    }
-}
-
-fn outside<M: Message>(
-    at: &mut impl GroupPlace<M>,
-    participant: Participant,
-    incarnation: u64,
-    message: M,
-) {
-    at.order(GroupOrder::Outside(Box::new(Outsider { participant, incarnation, message })));
 }
 
 /// Returns for whom a cast is, as an octet.
@@ -425,7 +298,7 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
     const FACTS: Facts = Facts {
         gives: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE),
         passes: Guarantees::CHECKED,
-        header_room: NakHeader::LENGTH + 6,
+        header_room: NakHeader::LENGTH + RepeatHeader::LENGTH,
         ..Facts::named(NAME)
     };
 

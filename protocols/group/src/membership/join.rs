@@ -8,7 +8,7 @@ use stackwright_contract::services::{Ballot, GroupMember, GroupView};
 use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, ViewKey, What, key};
-use super::{Identity, JOINERS_MOST, Views, rank};
+use super::{Identity, JOINERS_MOST, NAME, NEIGHBOURS_MOST, Views, rank};
 use crate::layer::GroupPlace;
 
 impl<M: Octets> Views<M> {
@@ -47,8 +47,15 @@ impl<M: Octets> Views<M> {
                 let choice = Choice { ballot: view.ballot, view, target: Arc::new([]) };
                 self.say(at, from.0, of, choice.ballot, What::Install(choice));
             }
-        } else if self.joiners.len() < JOINERS_MOST {
+            return;
+        }
+        let host = |who: &Identity| who.0.internet().map(|address| address.ip());
+        let neighbours = || self.joiners.keys().filter(|other| host(other) == host(&from)).count();
+        let is_known = self.joiners.contains_key(&from);
+        if is_known || self.joiners.len() < JOINERS_MOST && neighbours() < NEIGHBOURS_MOST {
             self.joiners.insert(from, at.cx().now());
+        } else {
+            at.cx().dropped(NAME, "there are too many joiners");
         }
     }
 
@@ -75,11 +82,11 @@ impl<M: Octets> Views<M> {
     pub(super) fn announced(
         &mut self,
         at: &mut impl GroupPlace<M>,
-        from: Participant,
+        from: Identity,
         of: ViewKey,
         promised: Ballot,
     ) {
-        let goes_on = self.keeps(11);
+        let goes_on = self.keeps(11) && self.rank(from).is_some();
         let Some(own) = &mut self.view else {
             self.silent = at.cx().now();
             return;
@@ -89,8 +96,8 @@ impl<M: Octets> Views<M> {
             self.most = self.most.max(promised.count);
         } else if own.view.number > of.0 {
             let (newer, view) = (key(&own.view), own.view.clone());
-            self.say(at, from, newer, Ballot::default(), What::Newer(view));
-            self.show_way_out(at, from, of);
+            self.say(at, from.0, newer, Ballot::default(), What::Newer(view));
+            self.show_way_out(at, from.0, of);
         }
     }
 

@@ -5,7 +5,7 @@ use stackwright_contract::services::{Ballot, GroupNotice, GroupOrder};
 use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, ViewKey, What, key};
-use super::{Identity, Views, rank};
+use super::{Identity, NAME, Views, rank};
 use crate::layer::GroupPlace;
 
 impl<M: Octets> Views<M> {
@@ -68,12 +68,12 @@ impl<M: Octets> Views<M> {
             at.order(GroupOrder::Freeze);
         }
         let offered = own.offered.as_ref().filter(|choice| choice.ballot == own.promised);
-        let (is_agreed, fetches) = (own.installs.is_some(), self.config.keeps(10));
+        let is_agreed = own.installs.is_some();
         let target = own.installs.as_ref().or(offered).map(|choice| choice.target.clone());
         if let Some(target) = target {
             own.fills = Some(target.clone());
             // A target that was offered may lose against another that names less.
-            let fill = if is_agreed || !fetches { GroupOrder::Fill } else { GroupOrder::Fetch };
+            let fill = if is_agreed { GroupOrder::Fill } else { GroupOrder::Fetch };
             at.order(fill(target));
         }
     }
@@ -82,6 +82,7 @@ impl<M: Octets> Views<M> {
     pub(super) fn frozen(&mut self, at: &mut impl GroupPlace<M>, have: &[u32]) {
         let (votes, stops) = (self.is_ready, self.keeps(2));
         let Some(own) = &mut self.view else { return };
+        own.holds(have);
         let Some((proposer, waits @ true)) = &mut own.proposer else { return };
         *waits = false;
         let (of, ballot, to) = (key(&own.view), own.promised, *proposer);
@@ -101,6 +102,9 @@ impl<M: Octets> Views<M> {
             && choice.view.number == own.view.number.saturating_add(1);
         if choice.ballot < own.promised || !fits {
             return;
+        }
+        if !own.may_exist(&choice.target) {
+            return at.cx().dropped(NAME, "a target of casts that cannot exist");
         }
         own.promised = choice.ballot;
         own.proposer = Some((from, false));
@@ -132,6 +136,9 @@ impl<M: Octets> Views<M> {
         }
         if choice.target.len() != own.view.members.len() {
             return;
+        }
+        if !own.may_exist(&choice.target) {
+            return at.cx().dropped(NAME, "a target of casts that cannot exist");
         }
         if own_rank.is_none() {
             // It keeps the way: others of the old view may have nobody else to ask.

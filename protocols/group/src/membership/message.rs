@@ -4,8 +4,34 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Ballot, CastCounts, GroupView};
+use stackwright_wire::Header;
 
 use crate::wire::{self, Reader};
+
+/// The header of a message about views.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct ViewsHeader {
+    /// 0: PREPARE, 1: PROMISE, 2: REFUSE, 3: ACCEPT, 4: ACCEPTED, 5: INSTALL, 6: JOIN, 7: READY, 8:
+    /// LEAVE, 9: ANNOUNCE, 10: NEWER.
+    pub kind: u8,
+    /// Of PROMISE 1: it has the state, 2: it had accepted a view; of JOIN 1: it may begin a group.
+    pub flags: u8,
+    /// The number of the view of which it speaks.
+    pub number: u32,
+    /// The count of the ballot that made that view.
+    pub made_by_count: u32,
+    /// The incarnation of who proposed that view.
+    pub made_by: u64,
+    /// The count of the ballot.
+    pub ballot_count: u32,
+    /// The incarnation of who proposes it.
+    pub ballot: u64,
+}
+
+/// Reads a message about views and writes it again, for tests; `None`: it is none.
+pub fn reencoded(octets: &[u8]) -> Option<Vec<u8>> {
+    Message::decode(octets).map(|message| message.encode())
+}
 
 /// A view as messages name it.
 pub(super) type ViewKey = (u32, Ballot);
@@ -81,10 +107,17 @@ impl What {
 impl Message {
     /// Returns its octets: kind, flags, view, ballot, and what the kind has.
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut octets = alloc::vec![self.what.kind(), 0];
-        octets.extend(self.of.0.to_be_bytes());
-        wire::push_ballot(&mut octets, self.of.1);
-        wire::push_ballot(&mut octets, self.ballot);
+        let mut octets = alloc::vec![0; ViewsHeader::LENGTH];
+        ViewsHeader {
+            kind: self.what.kind(),
+            flags: 0,
+            number: self.of.0,
+            made_by_count: self.of.1.count,
+            made_by: self.of.1.incarnation,
+            ballot_count: self.ballot.count,
+            ballot: self.ballot.incarnation,
+        }
+        .encode(&mut octets);
         match &self.what {
             What::Promise { votes, have, accepted } => {
                 octets[1] = u8::from(*votes) | u8::from(accepted.is_some()) << 1;
@@ -104,11 +137,13 @@ impl Message {
 
     /// Reads a message; `None`: it is none.
     pub(super) fn decode(octets: &[u8]) -> Option<Self> {
-        let mut front = Reader(octets);
-        let (kind, flags) = (front.u8()?, front.u8()?);
-        let of = (front.u32()?, front.ballot()?);
-        let ballot = front.ballot()?;
-        let what = match kind {
+        let (head, rest) = octets.split_at_checked(ViewsHeader::LENGTH)?;
+        let header = ViewsHeader::decode(head).ok()?;
+        let made_by = Ballot { count: header.made_by_count, incarnation: header.made_by };
+        let ballot = Ballot { count: header.ballot_count, incarnation: header.ballot };
+        let (of, flags) = ((header.number, made_by), header.flags);
+        let mut front = Reader(rest);
+        let what = match header.kind {
             0 => What::Prepare,
             1 => {
                 let have = front.counts()?;

@@ -38,7 +38,9 @@ use stackwright_contract::{Duration, Facts, Guarantees, Instant, Participant};
 use stackwright_wire::Message as Octets;
 
 use crate::layer::{GroupHooks, GroupPlace};
+use crate::log::AHEAD_MOST;
 use message::{Choice, Message, ViewKey, What, key};
+pub use message::{ViewsHeader, reencoded};
 use round::Round;
 
 const NAME: &str = "membership";
@@ -46,9 +48,15 @@ const NAME: &str = "membership";
 /// Who may join in one view, at most.
 const JOINERS_MOST: usize = 256;
 
-/// Messages of processes outside of the view that are answered in a tick, at most: an answer is
+/// Of these, processes of one address.
+const NEIGHBOURS_MOST: usize = 8;
+
+/// One question of a process outside of the view is answered in this time, on average: an answer is
 /// longer than its question.
-const ANSWERS_MOST: u8 = 8;
+const ANSWER: Duration = Duration::from_millis(100);
+
+/// And that many at once.
+const ANSWERS_MOST: u32 = 8;
 
 /// How a group begins, and how fast it changes.
 #[derive(Clone, Copy, Debug)]
@@ -81,17 +89,6 @@ impl Default for ViewsConfig {
     }
 }
 
-impl ViewsConfig {
-    /// Returns whether a rule of the algorithm holds: a mutant lacks one.
-    #[inline(always)]
-    const fn keeps(&self, _rule: u8) -> bool {
-        #[cfg(test)]
-        return self.mutant != _rule;
-        #[cfg(not(test))]
-        true
-    }
-}
-
 /// A process: an address that comes back is another one.
 type Identity = (Participant, u64);
 
@@ -117,8 +114,8 @@ pub struct Views<M> {
     /// Before then no proposal is begun.
     waits: Instant,
     ticks: Instant,
-    /// Answers to processes outside of the view that still may leave in this tick.
-    answers: u8,
+    /// When the answers that have left no longer count.
+    answers: Instant,
     /// Since when no group was heard of.
     silent: Instant,
     /// Until when it waits for the view without it.
@@ -133,6 +130,8 @@ pub struct Views<M> {
 struct InView {
     view: Arc<GroupView>,
     suspects: Vec<bool>,
+    /// The most of each sender's casts that any member said it has.
+    held: Vec<u32>,
     /// Since when its casts wait, and whether the layer above has stopped.
     blocked: Option<(Instant, bool)>,
     promised: Ballot,
@@ -145,6 +144,21 @@ struct InView {
     installs: Option<Choice>,
     /// What the log below is to fetch.
     fills: Option<CastCounts>,
+}
+
+impl InView {
+    /// Notes what a member has.
+    fn holds(&mut self, upto: &[u32]) {
+        let both = self.held.iter_mut().zip(upto);
+        both.for_each(|(held, upto)| *held = (*held).max(*upto));
+    }
+
+    /// Returns whether so many casts of each sender may exist: the log takes none that is further
+    /// ahead.
+    fn may_exist(&self, upto: &[u32]) -> bool {
+        let mut both = self.held.iter().zip(upto);
+        both.all(|(held, upto)| *upto <= held.saturating_add(AHEAD_MOST))
+    }
 }
 
 impl<M: Octets> Views<M> {
@@ -164,7 +178,7 @@ impl<M: Octets> Views<M> {
             most: 0,
             waits: Instant::START,
             ticks: Instant::END,
-            answers: ANSWERS_MOST,
+            answers: Instant::START,
             silent: Instant::START,
             leaves: None,
             held: VecDeque::new(),
@@ -190,8 +204,12 @@ impl<M: Octets> Views<M> {
     }
 
     /// Returns whether a rule of the algorithm holds: a mutant lacks one.
-    fn keeps(&self, rule: u8) -> bool {
-        self.config.keeps(rule)
+    #[inline(always)]
+    fn keeps(&self, _rule: u8) -> bool {
+        #[cfg(test)]
+        return self.config.mutant != _rule;
+        #[cfg(not(test))]
+        true
     }
 
     fn key(&self) -> Option<ViewKey> {
@@ -239,12 +257,18 @@ impl<M: Octets> Views<M> {
     fn handle(&mut self, at: &mut impl GroupPlace<M>, from: Identity, message: Message) {
         let Message { of, ballot, what } = message;
         let is_here = self.key() == Some(of);
-        let asks = matches!(what, What::Prepare | What::Join { .. } | What::Announce);
+        // A joiner is answered only where it is in the view already.
+        let asks = match what {
+            What::Prepare | What::Announce => true,
+            What::Join { .. } => self.rank(from).is_some(),
+            _ => false,
+        };
         if asks && !is_here && self.view.is_some() && from != self.own {
-            let Some(answers) = self.answers.checked_sub(1) else {
+            let now = at.cx().now();
+            if self.answers.since(now) > ANSWER * (ANSWERS_MOST - 1) {
                 return at.cx().dropped(NAME, "too many questions from outside of the view");
-            };
-            self.answers = answers;
+            }
+            self.answers = self.answers.max(now) + ANSWER;
         }
         match what {
             What::Prepare if is_here => self.prepare(at, from, ballot),
@@ -259,7 +283,7 @@ impl<M: Octets> Views<M> {
             What::Join { founds } => self.asked_to_join(at, from, founds),
             What::Ready if self.rank(from).is_some() => drop(self.readies.insert(from)),
             What::Leave if self.rank(from).is_some() => drop(self.leavers.insert(from)),
-            What::Announce => self.announced(at, from.0, of, ballot),
+            What::Announce => self.announced(at, from, of, ballot),
             What::Newer(view) => self.left_behind(at, &view),
             _ => {}
         }
@@ -280,6 +304,7 @@ impl<M: Octets> Views<M> {
         self.leavers.clear();
         self.view = me.is_some().then(|| InView {
             suspects: alloc::vec![false; view.members.len()],
+            held: alloc::vec![0; view.members.len()],
             blocked: None,
             promised: Ballot::default(),
             is_due: false,
@@ -387,6 +412,12 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
                     None => at.cx().dropped(NAME, "no message about views"),
                 }
             }
+            GroupNotice::Held { by, votes, upto } => {
+                if let Some(own) = &mut self.view {
+                    own.holds(&upto);
+                }
+                return at.notice(GroupNotice::Held { by, votes, upto });
+            }
             GroupNotice::Frozen(have) => self.frozen(at, &have),
             GroupNotice::Filled => self.filled(at),
             GroupNotice::Suspected(member) => {
@@ -419,7 +450,6 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
     fn timeout(&mut self, at: &mut impl GroupPlace<M>) {
         let now = at.cx().now();
         self.ticks = now + self.config.round / 12;
-        self.answers = ANSWERS_MOST;
         if self.leaves.is_some_and(|leaves| leaves <= now) {
             return at.close();
         }

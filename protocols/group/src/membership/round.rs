@@ -9,7 +9,7 @@ use stackwright_contract::services::{Ballot, GroupMember, GroupView};
 use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, What, key};
-use super::{Identity, Views, quorum, rank};
+use super::{Identity, NAME, Views, quorum, rank};
 use crate::layer::GroupPlace;
 use crate::wire;
 
@@ -89,7 +89,12 @@ impl<M: Octets> Views<M> {
         accepted: Option<Choice>,
     ) {
         let Some(rank) = self.rank(from) else { return };
-        let members = self.view.as_ref().map_or(0, |own| own.view.members.len());
+        let Some(own) = &mut self.view else { return };
+        let members = own.view.members.len();
+        if !own.may_exist(&have) {
+            own.suspects[rank] = true;
+            return at.cx().dropped(NAME, "a promise of casts that cannot exist");
+        }
         let Some(round) = &mut self.round else { return };
         let fits = accepted.as_ref().is_none_or(|choice| choice.target.len() == members);
         if round.ballot != ballot || round.chosen.is_some() || have.len() != members || !fits {

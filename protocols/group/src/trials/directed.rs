@@ -38,6 +38,31 @@ fn goes_on_by_the_excluded(seed: u64, mutant: u8) -> bool {
     went_on
 }
 
+/// Whether the next view follows where a ballot has stopped two members, and nobody else heard it:
+/// then all hear each other again, and suspect nobody.
+fn goes_on_after_a_ballot_of_some(seed: u64, mutant: u8) -> bool {
+    let mut calm = Calm::new(5, 5, seed, mutant);
+    let number = calm.view(0).unwrap().number;
+    (0..3).for_each(|from| calm.cut(from, 3, true));
+    calm.world.run_for(Duration::from_millis(150));
+    (0..3).for_each(|to| calm.cut(3, to, true));
+    let has_stopped = |calm: &Calm, at: usize| calm.world.application(calm.members[at]).blocked;
+    assert!(calm.passes(190, |calm| has_stopped(calm, 3) && has_stopped(calm, 4)));
+    calm.heal();
+    assert!((0..3).all(|at| !has_stopped(&calm, at)), "the others have not heard it");
+    calm.passes(3000, |calm| {
+        calm.view(0).unwrap().number > number && calm.are_together(&[0, 1, 2, 3, 4])
+    })
+}
+
+#[test]
+fn a_ballot_that_some_heard_is_followed_by_a_view() {
+    for seed in 0..10 {
+        assert!(goes_on_after_a_ballot_of_some(seed, 0), "seed {seed}");
+        assert!(!goes_on_after_a_ballot_of_some(seed, 11), "rule 11 is not missed: {seed}");
+    }
+}
+
 #[test]
 fn a_joiner_that_was_not_told_is_told_again() {
     for seed in 0..10 {

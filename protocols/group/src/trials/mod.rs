@@ -3,9 +3,11 @@
 //!
 //! They are here, not in `tests`, because only here a rule can be left out.
 
+mod attacks;
 mod calm;
 mod checker;
 mod directed;
 mod hostile;
+mod liars;
 mod nth;
 mod seeds;
