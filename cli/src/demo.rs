@@ -1,5 +1,6 @@
 //! `demo`: everything works, on this machine, in seconds.
 
+mod group;
 mod radio;
 mod station;
 
@@ -40,6 +41,7 @@ const LOOPBACK: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOS
 #[command(after_help = "\
 Examples:
   stackwright demo
+  stackwright demo group
   stackwright demo radio --svg air.svg")]
 pub(crate) struct Demo {
     /// The demonstration.
@@ -57,13 +59,16 @@ pub(crate) enum Show {
     Files,
     /// A text between two radio stations, on a simulated channel.
     Radio,
+    /// Five replicas of a store, in a simulated network: one is killed, two are cut off.
+    Group,
 }
 
 pub(crate) fn run(demo: &Demo) -> Result<(), Problem> {
     match (demo.show, &demo.svg) {
         (Show::Radio, svg) => radio::run(svg.as_deref()),
         (Show::Files, None) => files(),
-        (Show::Files, Some(_)) => {
+        (Show::Group, None) => group::run(),
+        (Show::Files | Show::Group, Some(_)) => {
             let why = "there is nothing on the air: write `stackwright demo radio --svg FILE`";
             Err(Problem::Unfit { what: "--svg".into(), why })
         }

@@ -5,8 +5,10 @@
 //! | here | the commands, and what they have in common: how a member joins |
 //! | `talk.rs` | lines to all |
 //! | `store.rs`, `clients.rs` | a replicated store, and its clients |
+//! | `status.rs` | how a replica sees its group |
 
 mod clients;
+mod status;
 mod store;
 mod talk;
 
@@ -27,6 +29,7 @@ use stackwright_drivers::udp::Udp;
 use crate::problem::Problem;
 use crate::quantity::patience;
 use crate::stacks::{self, Message};
+use status::Status;
 use store::Store;
 use talk::Talk;
 
@@ -37,6 +40,8 @@ pub(crate) enum Group {
     Talk(Talk),
     /// Be a replica of a store of keys and values, for any client of Redis.
     Store(Store),
+    /// Ask a replica who is in its group, who lags behind, and why nothing can be written.
+    Status(Status),
 }
 
 /// How a member joins.
@@ -93,6 +98,7 @@ pub(crate) fn run(group: &Group) -> Result<(), Problem> {
     match group {
         Group::Talk(talk) => talk.run(),
         Group::Store(store) => store.run(),
+        Group::Status(status) => status.run(),
     }
 }
 
@@ -101,6 +107,7 @@ impl Group {
         match self {
             Group::Talk(talk) => talk.json,
             Group::Store(store) => store.json,
+            Group::Status(status) => status.json,
         }
     }
 }

@@ -107,4 +107,38 @@ fn a_store_outlives_its_replicas_but_not_its_quorum() {
     assert!(refused.starts_with("-NOQUORUM "), "{refused}");
     assert!(refused.contains(&all[0]) && refused.contains(&all[2]), "{refused}");
     assert_eq!(replicas[1].says("GET a"), "$1\r\n3\r\n+OK\r\n");
+
+    // The status says why.
+    let told = status(&[&replicas[1].redis, "--json"]);
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(told["quorum"], false);
+    assert!(told["reason"].as_str().expect("a reason").starts_with("NOQUORUM "));
+    let silent = told["members"].as_array().expect("members").iter();
+    let silent = silent.filter(|member| member["silent"] == true && member["votes"] == true);
+    let mut silent: Vec<_> = silent.map(|member| member["address"].as_str().unwrap()).collect();
+    silent.sort_unstable();
+    let mut gone = [&*all[0], &*all[2]];
+    gone.sort_unstable();
+    assert_eq!(silent, gone);
+    let said = status(&[&replicas[1].redis]);
+    assert!(said.contains(", silent") && said.contains("nothing can be written: "), "{said}");
+}
+
+fn status(arguments: &[&str]) -> String {
+    let mut program = Command::new(PROGRAM);
+    let output = program.args(["group", "status"]).args(arguments).output().expect("it starts");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn the_demonstration_ends_with_equal_states() {
+    let output = Command::new(PROGRAM).args(["demo", "group"]).output().expect("it starts");
+    let said = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("replica 4 refuses a write: NOQUORUM "), "{said}");
+    let hashes: Vec<_> = said.lines().filter_map(|line| line.strip_suffix('…')).collect();
+    let hash = |line: &str| line.split_whitespace().nth(1).map(str::to_owned);
+    assert_eq!(hashes.len(), 5);
+    assert!(hashes.iter().all(|line| hash(line) == hash(hashes[0])), "{said}");
 }

@@ -5,6 +5,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use stackwright_contract::services::Rank;
+
 use crate::replica::{Hindrance, Outcome, Replica};
 use crate::resp::RespReply;
 use crate::store::{KeyValueStore, operation};
@@ -108,19 +110,14 @@ fn hello() -> RespReply {
     ])
 }
 
-/// Returns the reply for what became of an operation.
-pub fn redis_outcome(outcome: Outcome) -> Vec<u8> {
-    let error = match outcome {
-        Outcome::Done(reply) => return reply,
-        Outcome::Refused(Hindrance::NoGroup) => {
-            "NOQUORUM this replica is in no group, or was left behind: it joins as soon as a \
-             member answers it"
-                .to_owned()
-        }
-        Outcome::Refused(Hindrance::NoState) => {
-            "LOADING this replica gets the state from the others".to_owned()
-        }
-        Outcome::Refused(Hindrance::NoQuorum { silent, needed }) => {
+/// Returns why nothing is done now, and what brings it back.
+fn refusal(hindrance: &Hindrance) -> String {
+    match hindrance {
+        Hindrance::NoGroup => "NOQUORUM this replica is in no group, or was left behind: it \
+             joins as soon as a member answers it"
+            .to_owned(),
+        Hindrance::NoState => "LOADING this replica gets the state from the others".to_owned(),
+        Hindrance::NoQuorum { silent, needed } => {
             let names: Vec<_> = silent.iter().map(|one| format!("{one}")).collect();
             format!(
                 "NOQUORUM {} {}: nothing is changed until {needed} of them can be reached again. \
@@ -130,6 +127,14 @@ pub fn redis_outcome(outcome: Outcome) -> Vec<u8> {
                 if names.len() == 1 { "is silent" } else { "are silent" },
             )
         }
+    }
+}
+
+/// Returns the reply for what became of an operation.
+pub fn redis_outcome(outcome: Outcome) -> Vec<u8> {
+    let error = match outcome {
+        Outcome::Done(reply) => return reply,
+        Outcome::Refused(hindrance) => refusal(&hindrance),
         Outcome::Late => "TIMEOUT the group is changing; it was not done".to_owned(),
         Outcome::Unknown => "UNKNOWN the group changed; it may or may not be done".to_owned(),
     };
@@ -150,22 +155,21 @@ pub fn redis_info(replica: &Replica<KeyValueStore>) -> RespReply {
         _ if replica.is_first() => "first",
         _ => "member",
     };
-    let silent = match &hindrance {
-        Some(Hindrance::NoQuorum { silent, .. }) => {
-            silent.iter().map(|one| format!("{one}")).collect::<Vec<_>>().join(",")
-        }
-        _ => String::new(),
-    };
     let mut lines = format!(
         "# Server\r\nstackwright_version:{}\r\n\r\n# Group\r\nrole:{role}\r\nview:{number}\r\n\
-         members:{}\r\nvoters:{voters}\r\nquorum:{}\r\nsilent:{silent}\r\n",
+         members:{}\r\nvoters:{voters}\r\nquorum:{}\r\n",
         env!("CARGO_PKG_VERSION"),
         members.len(),
         if hindrance.is_none() { "yes" } else { "no" },
     );
-    for (nth, member) in members.iter().enumerate() {
+    if let Some(hindrance) = hindrance {
+        lines += &format!("reason:{}\r\n", refusal(&hindrance));
+    }
+    for (rank, member) in members.iter().enumerate() {
         let votes = if member.votes { "votes" } else { "joins" };
-        lines += &format!("member{nth}:{},{votes}\r\n", member.participant);
+        let (silent, lag) = replica.member(Rank(rank as u16));
+        let silent = if silent { "silent" } else { "heard" };
+        lines += &format!("member{rank}:{},{votes},{silent},lag={lag}\r\n", member.participant);
     }
     lines += &format!("\r\n# Memory\r\nused_memory:{octets}\r\n");
     lines += &format!("\r\n# Keyspace\r\ndb0:keys={keys}\r\n");

@@ -40,6 +40,11 @@ impl<S: Machine> Replica<S> {
                     *suspect = false;
                 }
             }
+            GroupNotice::Held { by: Rank(by), upto, .. } if !upto.is_empty() => {
+                if let Some(held) = self.held.get_mut(usize::from(by)) {
+                    *held = upto.iter().map(|count| u64::from(*count)).sum();
+                }
+            }
             _ => {}
         }
     }
@@ -54,6 +59,7 @@ impl<S: Machine> Replica<S> {
         self.gifts.clear();
         self.getting = Vec::new();
         self.suspects = view.members.iter().map(|_| false).collect();
+        self.held = view.members.iter().map(|_| 0).collect();
         self.assemblies = view.members.iter().map(|_| Assembly::default()).collect();
         if view.me.is_none() {
             return self.leave();

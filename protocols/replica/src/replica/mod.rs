@@ -93,6 +93,8 @@ pub struct Replica<S> {
     is_current: bool,
     view: Option<Arc<GroupView>>,
     suspects: Vec<bool>,
+    /// How many casts of the view each member has.
+    held: Vec<u64>,
     blocked: bool,
     credit: Credit,
     /// Operations whose last piece has not left, and those whose has; by number.
@@ -128,6 +130,7 @@ impl<S: Machine> Replica<S> {
             is_current: false,
             view: None,
             suspects: Vec::new(),
+            held: Vec::new(),
             blocked: false,
             credit: Credit::NONE,
             queue: VecDeque::new(),
@@ -159,6 +162,15 @@ impl<S: Machine> Replica<S> {
     /// Returns whether it is the first voter of the view, whose clock the group has.
     pub fn is_first(&self) -> bool {
         self.view.as_ref().is_some_and(|view| view.me.is_some() && first(view) == view.me)
+    }
+
+    /// Returns how a member of the view is: whether it is silent, and how many casts it lacks that
+    /// another has, as far as it was heard here.
+    pub fn member(&self, Rank(rank): Rank) -> (bool, u64) {
+        let rank = usize::from(rank);
+        let held = self.held.get(rank).copied().unwrap_or(0);
+        let most = self.held.iter().max().copied().unwrap_or(0);
+        (self.suspects.get(rank).is_some_and(|silent| *silent), most - held)
     }
 
     /// Returns why no operation can be applied now.
