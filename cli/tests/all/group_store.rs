@@ -124,6 +124,37 @@ fn a_store_outlives_its_replicas_but_not_its_quorum() {
     assert!(said.contains(", silent") && said.contains("nothing can be written: "), "{said}");
 }
 
+/// A client that does not read stops its own connection; one that makes no sense is told so.
+#[test]
+fn a_client_holds_only_its_own_connection() {
+    let sockets: Vec<_> = (0..2).map(|_| UdpSocket::bind("127.0.0.1:0").expect("a port")).collect();
+    let all: Vec<_> =
+        sockets.iter().map(|one| one.local_addr().expect("bound").to_string()).collect();
+    drop(sockets);
+    let mut replica = Replica::start(0, &all, false);
+    replica.sees(1);
+    let long = "x".repeat(512 << 10);
+    let set = format!("*3\r\n$3\r\nSET\r\n$4\r\nlong\r\n${}\r\n{long}", long.len());
+    assert_eq!(replica.says(&set), "+OK\r\n+OK\r\n");
+    // 2 GB of replies that nobody takes.
+    let deaf: Vec<_> = (0..8)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&replica.redis).expect("it listens");
+            stream.write_all("GET long\r\n".repeat(500).as_bytes()).expect("it reads");
+            stream
+        })
+        .collect();
+    assert_eq!(replica.says("PING\r\nINCR a"), "+PONG\r\n:1\r\n+OK\r\n");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", replica.child.id()));
+    let status = status.expect("it runs");
+    let memory = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a line");
+    let kilobytes: u32 = memory.trim().trim_end_matches(" kB").parse().expect("a number");
+    assert!(kilobytes < 300_000, "{memory}");
+    drop(deaf);
+    let garbled = replica.says("*99\r\n");
+    assert_eq!(garbled, "-ERR Protocol error: invalid multibulk length\r\n");
+}
+
 fn status(arguments: &[&str]) -> String {
     let mut program = Command::new(PROGRAM);
     let output = program.args(["group", "status"]).args(arguments).output().expect("it starts");
