@@ -148,6 +148,9 @@ catalogue! {
         => stackwright_framed::described,
     stackwright_ftp::Client<M>: "files that lie on an FTP server",
     stackwright_ftp::Server<M>: "serves files to FTP clients",
+    stackwright_group::Mesh<M>: "groups of processes over datagrams"
+        .called("group")
+        .with_syntax(stackwright_group::SYNTAX),
     stackwright_ip::Ip<M>: "packets of hosts, over the neighbours of their links"
         => stackwright_ip::described,
     stackwright_jis::ClientLayer<M>: "pictures as pieces that arrive in any order"

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
+use stackwright::group::header::{MeshHeader, NakHeader, OutsideHeader, ViewsHeader};
 use stackwright::stop_and_wait::StopAndWaitHeader;
 use stackwright::wire::Header;
 use stackwright::wire::capture::{
@@ -50,6 +51,52 @@ fn the_interface_says_who_is_above() {
     ] {
         assert!(shown.contains(expected), "{expected} is not in {shown}");
     }
+}
+
+/// JOIN, and a report of a member.
+#[test]
+fn packets_of_a_group() {
+    let header = |header: &dyn Fn(&mut [u8]), length: usize| {
+        let mut octets = vec![0; length];
+        header(&mut octets);
+        octets
+    };
+    let mesh = |kind, rank| {
+        let mesh = MeshHeader { version: (), kind, reserved: 0, rank, tag: 0xfeed };
+        header(&|octets| mesh.encode(octets), MeshHeader::LENGTH)
+    };
+    let nak = |kind| {
+        let nak = NakHeader { kind, detail: 1, origin: 0, number: 0 };
+        header(&|octets| nak.encode(octets), NakHeader::LENGTH)
+    };
+    let outside = OutsideHeader { incarnation: 77, group: 99 };
+    let outside = header(&|octets| outside.encode(octets), OutsideHeader::LENGTH);
+    let mut join = vec![0; ViewsHeader::LENGTH];
+    join[..2].copy_from_slice(&[6, 1]);
+    let join = [mesh(1, 4370), outside, nak(2), join].concat();
+    let report = [mesh(0, 2), nak(1), vec![0, 2, 0, 0, 0, 5, 0, 0, 0, 6]].concat();
+    let mut capture = Capture::new("test");
+    let boundary = capture.interface("group over udp", "group", LinkType::RAW);
+    let ends = Ends::between(address("192.0.2.1:4370"), address("192.0.2.2:4370"));
+    for packet in [&join, &report] {
+        let frame = Frame::datagram(ends, Payload::from(&packet[..])).expect("it is short");
+        capture.packet(boundary, TIME, PacketDirection::Outbound, &frame, None);
+    }
+    let shown = shown(&capture.take(), &["--json"]);
+    let packets = shown.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let packets: Vec<Value> = packets.collect();
+    let names = |packet: &Value| {
+        let headers = packet["headers"].as_array().expect("a list").iter();
+        headers.map(|header| header["name"].to_string().replace('"', "")).collect::<Vec<_>>()
+    };
+    let join = ["Ipv4", "Udp", "MeshHeader", "OutsideHeader", "NakHeader", "ViewsHeader"];
+    assert_eq!(names(&packets[0]), join);
+    assert_eq!(packets[0]["headers"][5]["fields"]["kind"], 6);
+    let report =
+        ["Ipv4", "Udp", "MeshHeader", "NakHeader", "SendersHeader", "CountHeader", "CountHeader"];
+    assert_eq!(names(&packets[1]), report);
+    assert_eq!(packets[1]["headers"][6]["fields"]["upto"], 6);
+    assert_eq!(packets[1]["remarks"], json!([]));
 }
 
 #[test]
