@@ -17,10 +17,11 @@ use stackwright::framed::Framed;
 use stackwright::ip::{Ip, Point};
 use stackwright::merged::Merged;
 use stackwright::ordered::Ordered;
+use stackwright::policies::switching::PlannedSwitching;
 use stackwright::proxy::Proxy;
 use stackwright::resolve::Resolve;
-use stackwright::tailored::Named;
 use stackwright::tailored::configurations::{AnyOrder, Selective};
+use stackwright::tailored::{Named, Planned};
 use stackwright::tcp::TcpLayer;
 use stackwright::wire::BufferTree;
 use stackwright::xtp::multicast::{GroupLayer, ReliableMulticast};
@@ -106,6 +107,7 @@ parts! {
     ftp::Server<Message>,
     kiss::Hub<Message>,
     tailored::Layer<Named<AnyOrder<Message>>>,
+    tailored::Layer<Planned<Message, PlannedSwitching>>,
     Proxy<Message>,
     tls::Tls<Message>,
     xtp::Layer<Message, AcknowledgedDatagram>,

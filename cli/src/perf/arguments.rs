@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use stackwright::artp::Congestion;
+use stackwright::tailored::Demand;
 
 use super::layers::Layers;
 use super::options;
@@ -163,6 +164,12 @@ pub(crate) struct Tuning {
     /// The default does not depend on the system's setting for TCP.
     #[arg(long, value_name = "NAME", value_parser = congestion)]
     pub(crate) congestion: Option<Congestion>,
+    /// The services of the tailored transport, such as "reliable; flow_control(256);
+    /// congestion(fitted)", or a specification, whose services may change; both ends need the same
+    /// order, checks and window [default: reliable; flow_control(4096);
+    /// checksum(internet)].
+    #[arg(long, value_name = "SERVICES", value_parser = services)]
+    pub(crate) services: Option<Demand>,
     /// Encrypt ARTP's datagrams; both ends need the same cipher and key.
     #[arg(long, value_enum, default_value_t = Cipher::None)]
     pub(crate) cipher: Cipher,
@@ -214,6 +221,10 @@ fn key(text: &str) -> Result<Key, &'static str> {
         *octet = u8::from_str_radix(&text[2 * place..][..2], 16).map_err(|_| WRONG)?;
     }
     Ok(key)
+}
+
+fn services(of: &str) -> Result<Demand, String> {
+    crate::specification::demanded(of).map_err(|why| why.to_string())
 }
 
 fn congestion(name: &str) -> Result<Congestion, &'static str> {

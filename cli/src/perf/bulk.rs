@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use stackwright::contract::Guarantees;
-use stackwright::contract::ask::{Longest, RoundTrip};
+use stackwright::contract::ask::{HowItSends, Longest, RoundTrip};
 use stackwright::contract::services::MessageProperties;
 use stackwright::wire::{Header as _, Message as _, take_copied};
 use stackwright_endpoint::{Error, SendBuffer};
@@ -130,7 +130,9 @@ pub(super) fn measure(run: &Run, place: &Place, make: &Make) -> Result<Outcome, 
         unreported(place, association.facts().gives, error, moved)
     })?;
     let copied = [take_copied(), report.copied];
+    let sends = association.ask(HowItSends);
     let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before);
+    let outcome = outcome.changing(sends);
     part(association);
     Ok(if run.copies { outcome.copying(copied, size) } else { outcome })
 }

@@ -125,6 +125,11 @@ pub(super) const OPTIONS: &[TransportOption] = &[
         is_honoured: |target| target.is_artp() || target.transport == Tcp,
     },
     TransportOption {
+        name: "--services",
+        is_given: |given| given.tuning().services.is_some(),
+        is_honoured: |target| target.transport == Tailored,
+    },
+    TransportOption {
         name: "--cipher",
         is_given: |given| given.tuning().cipher != Cipher::None,
         is_honoured: Target::is_artp,
@@ -243,6 +248,7 @@ mod tests {
             "--run" => vec!["--run", "7777"],
             "--gather" => vec!["--gather", "7"],
             "--congestion" => vec!["--congestion", "bbr"],
+            "--services" => vec!["--services", "reliable; ordered"],
             "--cipher" => vec!["--cipher", "aes-256-gcm"],
             "--key" => vec!["--cipher", "aes-256-gcm", "--key", KEY],
             "--first" => vec!["--first", "7"],

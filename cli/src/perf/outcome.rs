@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
+use stackwright::contract::Instant;
+use stackwright::contract::ask::{SendingChange, SendingPart, SendingReport};
 use stackwright::transport::slots::GroupCounts;
 
 use super::place::{Place, Transport};
@@ -39,6 +41,8 @@ pub(crate) struct Outcome {
     members: Option<GroupCounts>,
     /// How many members came when some of it was over.
     late: u64,
+    /// How it sends at the end, and what was changed of that.
+    sends: Option<SendingReport>,
     /// How often the sender and the receiver copied an octet, where that is asked.
     copies: Option<[f64; 2]>,
 }
@@ -46,6 +50,23 @@ pub(crate) struct Outcome {
 /// How often each of `octets` octets was copied, where `copied` were in all.
 pub(super) fn times(copied: u64, octets: u64) -> f64 {
     copied as f64 / octets.max(1) as f64
+}
+
+/// Seconds since the stack was made.
+fn since_start(at: Instant) -> f64 {
+    at.since(Instant::START).as_secs_f64()
+}
+
+fn changes(sends: &SendingReport) -> Vec<Value> {
+    let told = |change: &SendingChange| {
+        let (what, to) = match change.to {
+            SendingPart::Rule(rule) => ("rule", rule.to_string()),
+            SendingPart::Congestion(name) => ("congestion", name.to_owned()),
+        };
+        let at = since_start(change.at);
+        json!({ "at": at, "what": what, "to": to, "says": change.to_string() })
+    };
+    sends.changes.iter().map(told).collect()
 }
 
 impl Outcome {
@@ -69,8 +90,14 @@ impl Outcome {
             congestion: None,
             members: None,
             late: 0,
+            sends: None,
             copies: None,
         }
+    }
+
+    /// With what the sender has changed of how it sends, where it changes something.
+    pub(super) fn changing(self, sends: Option<SendingReport>) -> Self {
+        Outcome { sends, ..self }
     }
 
     /// With how many octets the sender and the receiver copied of messages of `size` octets.
@@ -118,6 +145,8 @@ impl Outcome {
         json!({
             "transport": self.place.transport.scheme(),
             "congestion": self.congestion,
+            "rule": self.sends.as_ref().and_then(|sends| sends.rule).map(|rule| rule.to_string()),
+            "changes": self.sends.as_ref().map(changes),
             "workload": workload,
             "octets": self.octets,
             "messages": self.messages,
@@ -190,6 +219,14 @@ impl Outcome {
                 );
                 if let Some(congestion) = self.congestion {
                     say!("  congestion control: {congestion}");
+                }
+                if let Some(SendingReport { rule, changes }) = &self.sends {
+                    if let Some(rule) = rule {
+                        say!("  messages go {rule}");
+                    }
+                    for change in changes {
+                        say!("  after {:.1} s: {change}", since_start(change.at));
+                    }
                 }
                 if lost > 0 {
                     let percent = 100.0 * lost as f64 / self.sent as f64;

@@ -11,9 +11,10 @@ use stackwright::compose::graph::{Builder, Description};
 use stackwright::contract::services::{Credit, Datagrams};
 use stackwright::framed::Framed;
 use stackwright::ordered::{self, Ordered};
-use stackwright::policies::profile::{Bounds, Path, PolicyValues};
+use stackwright::policies::profile::{Bounds, Path, Plan, PolicyValues};
+use stackwright::policies::switching::PlannedSwitching;
 use stackwright::tailored::configurations::AnyOrder;
-use stackwright::tailored::{self, Named};
+use stackwright::tailored::{self, Demand, Named, Planned};
 use stackwright::transport::words::Terms;
 use stackwright::wire::Pool;
 use stackwright::xstp;
@@ -258,7 +259,14 @@ impl Transport {
             Transport::Udp | Transport::Xstp | Transport::Listed(_) => None,
             transport if transport.is_xtp() => None,
             Transport::Tcp => kernels(congestion),
-            Transport::Tailored => Some("cubic"),
+            Transport::Tailored => match &tuning.services {
+                None => Some("cubic"),
+                Some(demand) => {
+                    let plan = planned(demand, tailored::PACKET_LEAST);
+                    let name = plan.choices().find(|choice| choice.slot == "congestion")?.name;
+                    Some(name.strip_prefix("congestion ").unwrap_or(name))
+                }
+            },
             _ => Some(match congestion {
                 Congestion::Document => "document",
                 Congestion::NewReno => "new-reno",
@@ -365,18 +373,32 @@ fn xstp_config(tuning: &Tuning) -> xstp::Config {
     xstp::Config { packet: tuning.packet.unwrap_or(usual.packet), ..usual }
 }
 
-/// `reliable; flow_control(4096); checksum(internet)`.
+/// `reliable; flow_control(4096); checksum(internet)`, unless services are named.
 fn tailored(system: &System, address: IpAddr, tuning: &Tuning) -> Boxed {
     let packet = tailored_packet(address, tuning);
+    let usual = tailored::Config::new(system.secret());
+    let send = Credit { octets: SEND.max(2 * tuning.longest), messages: 4096 };
+    let config = tailored::Config { packet, send, half_open_most: 1024, ..usual };
+    if let Some(demand) = &tuning.services {
+        let plan = planned(demand, packet);
+        let policies = Planned::<Message, PlannedSwitching>::new(plan, &demand.bounds)
+            .expect("it was planned for this format");
+        let host = tailored::TailoredHost::new(policies, config);
+        let host = if demand.covers_body { host } else { host.checking_headers() };
+        return tailored::layer_of(host, system.seed()).boxed();
+    }
     let values = PolicyValues {
         path: Path { packet: packet.into(), ..Path::DEFAULT },
         bounds: Bounds { window: 4096, ..Bounds::DEFAULT },
         ..PolicyValues::RELIABLE
     };
-    let usual = tailored::Config::new(system.secret());
-    let send = Credit { octets: SEND.max(2 * tuning.longest), messages: 4096 };
-    let config = tailored::Config { packet, send, half_open_most: 1024, ..usual };
     tailored::layer(Named::<AnyOrder<Message>>::new(values), config, system.seed()).boxed()
+}
+
+/// The plan of services that met each other when they were read, for packets of `packet` octets.
+fn planned(demand: &Demand, packet: u16) -> Plan {
+    let path = Path { packet: packet.into(), ..demand.path };
+    Demand { path, ..*demand }.plan().expect("a longer packet contradicts no service")
 }
 
 fn tailored_packet(address: IpAddr, tuning: &Tuning) -> u16 {
@@ -423,7 +445,9 @@ pub(super) fn described(system: &System, place: &Place, tuning: &Tuning) -> Stri
             format!("{config:?}")
         }
         Transport::Xstp => format!("{:?}", xstp_config(tuning)),
-        Transport::Tailored => format!("{:?}", tailored_packet(address, tuning)),
+        Transport::Tailored => {
+            format!("{:?} {:?}", tailored_packet(address, tuning), tuning.services)
+        }
         _ => format!("{xtp:?} {}", tuning.members),
     }
 }

@@ -3,5 +3,5 @@
 mod phases;
 mod text;
 
-pub(crate) use phases::{phases, phases_of, planned, planned_together, said};
+pub(crate) use phases::{demanded, phases, phases_of, planned, planned_together, said};
 pub(crate) use text::{Source, read, refused};

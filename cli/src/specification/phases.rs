@@ -59,6 +59,19 @@ pub(crate) fn planned(services: &[Service]) -> Result<(Demand, Plan), Problem> {
     Ok((demand, plan))
 }
 
+/// Returns what services demand: those of a list, of the first phase of a file, or of all of its
+/// phases where they change while data flow.
+pub(crate) fn demanded(of: &str) -> Result<Demand, Problem> {
+    let program = phases(of)?;
+    let (demand, _) = match program.binding {
+        PhaseBinding::Static => {
+            planned(program.phases.first().map_or(&[], |phase| &phase.services))?
+        }
+        PhaseBinding::Phased | PhaseBinding::Adaptive => planned_together(&program)?,
+    };
+    Ok(demand)
+}
+
 /// Returns what a protocol's phases demand of one association, and the policies that meet it, where
 /// their services change while data flow.
 pub(crate) fn planned_together(program: &Program) -> Result<(Demand, Plan), Problem> {

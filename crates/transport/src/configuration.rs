@@ -159,7 +159,7 @@ macro_rules! slots {
                 }
             }
 
-            /// Returns their facts, in the order of [`SLOTS`], and of the switching if there is any.
+            /// Returns their facts, in the order of [`SLOTS`], and those of the switching.
             pub fn facts(&self) -> &[Facts] {
                 let count = SLOTS.len() + usize::from(C::Switching::SWITCHES);
                 self.facts.as_deref().map_or(C::PARTS, |facts| &facts[..count])

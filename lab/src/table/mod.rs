@@ -11,6 +11,7 @@
 //! | [`transports`] | ours and strangers': bulk, requests, associations |
 //! | [`loss`] | goodput where packets are lost, near and far |
 //! | [`paths`] | how much of each path is used, slow and fast, near and far |
+//! | [`adaptive`] | a transport that fits itself to a path that changes |
 //! | [`xtp`] | E14: XTP beside TCP and UDP by the length of messages |
 //! | [`recovery`] | E16: selective repeat beside go-back-N |
 //! | [`fairness`] | how two transfers share a link |
@@ -24,6 +25,7 @@
 //! | [`octets`] | E11–E13, E15: checks, their operations, several layers in one pass |
 //! | [`wire`] | the limits of this machine: kernel TCP, raw UDP, the crossing of a layer |
 
+mod adaptive;
 mod artp;
 mod bindings;
 mod command;
@@ -140,7 +142,7 @@ impl<Task, Ground> AnyTable for Table<Task, Ground> {
 }
 
 /// All tables, in the order of `all`.
-pub(crate) fn tables() -> [&'static dyn AnyTable; 29] {
+pub(crate) fn tables() -> [&'static dyn AnyTable; 30] {
     [
         map::TABLE,
         demux::TABLE,
@@ -157,6 +159,7 @@ pub(crate) fn tables() -> [&'static dyn AnyTable; 29] {
         transports::TABLE,
         loss::TABLE,
         paths::TABLE,
+        adaptive::TABLE,
         inet::TABLE,
         bindings::TABLE,
         xtp::TABLE,

@@ -168,7 +168,7 @@ where
 /// What is promised to the layer above is known only then: the rule book of a graph asks it, but a
 /// stack that the compiler checks and that needs a promise must name a configuration.
 ///
-/// With [`PlannedSwitching`](stackwright_policies::switching::PlannedSwitching) as its `S`, it takes
+/// With [`PlannedSwitching`](stackwright_policies::switching::PlannedSwitching) as `S`, it takes
 /// plans whose services change while data flow as well; associations are larger for it.
 pub struct Planned<M: Message, S: Switching + 'static = ()> {
     plan: Plan,

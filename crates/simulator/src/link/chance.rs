@@ -1,10 +1,10 @@
 //! Random fates: the fate of each packet, drawn as the conditions say.
 
 use fastrand::Rng;
-use stackwright_contract::Duration;
+use stackwright_contract::{Duration, Instant};
 
 use super::bit_errors::BitErrors;
-use super::{Conditions, Fate};
+use super::{Conditions, Fate, Loss};
 
 /// Draws the fates of one link's packets.
 #[derive(Clone, Debug)]
@@ -27,11 +27,20 @@ impl Chance {
         Chance { random: Rng::with_seed(seed), bad: false, errors: BitErrors::default() }
     }
 
-    /// Draws the fate of the `nth` packet, of which `exposed` octets can be altered.
-    pub(super) fn fate(&mut self, conditions: &Conditions, nth: u64, exposed: usize) -> Fate {
+    /// Draws the fate of the `nth` packet, sent `now`, of which `exposed` octets can be altered.
+    pub(super) fn fate(
+        &mut self,
+        conditions: &Conditions,
+        now: Instant,
+        nth: u64,
+        exposed: usize,
+    ) -> Fate {
         let mut fate = Fate::default();
         let random = &mut self.random;
-        fate.lost = conditions.loss.strikes(nth, &mut self.bad, random);
+        fate.lost = match conditions.loss_at(now) {
+            Some(probability) => happens(random, probability),
+            None => conditions.loss.strikes(nth, &mut self.bad, random),
+        };
         if !fate.lost {
             if happens(random, conditions.duplicate) {
                 fate.twin = Some(any_up_to(random, conditions.jitter));
@@ -49,22 +58,25 @@ impl Chance {
         fate
     }
 
-    /// Returns how much later the `nth` packet, a segment of a stream, arrives: a lost or altered
-    /// one is sent again. `None` if it never does.
+    /// Returns how much later the `nth` packet arrives, a segment of a stream, sent `now`: a lost
+    /// or altered one is sent again. `None` if it never does.
     pub(super) fn lateness(
         &mut self,
         conditions: &Conditions,
+        now: Instant,
         nth: u64,
         octets: usize,
     ) -> Option<Duration> {
         let random = &mut self.random;
-        if conditions.loss.is_total() || conditions.corrupt >= 1.0 {
+        let stepped = conditions.loss_at(now).map(Loss::Bernoulli);
+        let loss = stepped.as_ref().unwrap_or(&conditions.loss);
+        if loss.is_total() || conditions.corrupt >= 1.0 {
             return None;
         }
         let mut late = Duration::ZERO;
         let mut again = RESEND_FIRST;
         // A packet that is lost because of its number is lost once: it is sent again under another.
-        let mut lost = conditions.loss.strikes(nth, &mut self.bad, random);
+        let mut lost = loss.strikes(nth, &mut self.bad, random);
         for _ in 0..RESENDS_MOST {
             let mut altered = happens(random, conditions.corrupt);
             self.errors.strike(conditions.bit_errors, octets, random, |_| altered = true);
@@ -73,8 +85,7 @@ impl Chance {
             }
             late += again;
             again = (again * 2).min(RESEND_LAST);
-            lost = !conditions.loss.is_counted()
-                && conditions.loss.strikes(nth, &mut self.bad, random);
+            lost = !loss.is_counted() && loss.strikes(nth, &mut self.bad, random);
         }
         None
     }

@@ -182,7 +182,7 @@ impl Link {
         let octets = packet.octets();
         self.counts.octets_offered += octets as u64;
         let Some(left) = self.send(now, octets, &mut packet) else { return Carried::Lost };
-        let fate = self.fate(nth, packet.exposed());
+        let fate = self.fate(now, nth, packet.exposed());
         self.note(nth, &fate);
         if fate.lost {
             self.counts.lost += 1;
@@ -225,10 +225,10 @@ impl Link {
         self.counts.octets_offered += octets as u64;
         let late = match &mut self.source {
             Source::Drawn(chance) => {
-                chance.lateness(&self.conditions, nth, octets).unwrap_or(Deed::NEVER)
+                chance.lateness(&self.conditions, now, nth, octets).unwrap_or(Deed::NEVER)
             }
             Source::Scripted(_) => {
-                let fate = self.fate(nth, octets);
+                let fate = self.fate(now, nth, octets);
                 fate.late.saturating_add(if fate.lost { RESEND_FIRST } else { Duration::ZERO })
             }
         };
@@ -292,10 +292,10 @@ impl Link {
         Some(left)
     }
 
-    /// Returns the fate of the `nth` packet.
-    fn fate(&mut self, nth: u64, exposed: usize) -> Fate {
+    /// Returns the fate of the `nth` packet, sent `now`.
+    fn fate(&mut self, now: Instant, nth: u64, exposed: usize) -> Fate {
         match &mut self.source {
-            Source::Drawn(chance) => chance.fate(&self.conditions, nth, exposed),
+            Source::Drawn(chance) => chance.fate(&self.conditions, now, nth, exposed),
             Source::Scripted(events) => {
                 let mut fate = Fate::default();
                 while let Some(event) = events.next_if(|event| event.nth <= nth) {

@@ -8,7 +8,7 @@ use super::{Conditions, EcnTreatment};
 
 /// A change of some of a link's conditions for the rest of the run, or until a later step changes
 /// them again. `None` leaves one as it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LinkStep {
     /// When it begins, after the run began.
     pub at: Duration,
@@ -19,6 +19,8 @@ pub struct LinkStep {
     pub mtu: Option<usize>,
     /// The treatment of packets sent then.
     pub ecn: Option<EcnTreatment>,
+    /// The probability, 0 to 1, with which each packet sent then is lost, independently.
+    pub loss: Option<f64>,
 }
 
 impl Conditions {
@@ -35,6 +37,11 @@ impl Conditions {
     /// Returns what happens to ECN at `time`.
     pub(super) fn ecn_at(&self, time: Instant) -> EcnTreatment {
         self.stepped(time, |step| step.ecn).unwrap_or(self.ecn)
+    }
+
+    /// Returns with which probability a packet sent at `time` is lost, if a step says it.
+    pub(super) fn loss_at(&self, time: Instant) -> Option<f64> {
+        self.stepped(time, |step| step.loss)
     }
 
     /// Returns what the last of the steps that have begun says, in the order of the list.

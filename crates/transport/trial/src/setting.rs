@@ -94,7 +94,7 @@ pub fn pass_narrow_paths<C: Configuration<Message = M>>(
         let conditions = Conditions {
             rate: Some(1_250_000),
             delay: Duration::from_millis(random.u64(1..60)),
-            steps: vec![LinkStep { at, rate: None, mtu, ecn: None }].into(),
+            steps: vec![LinkStep { at, rate: None, mtu, ecn: None, loss: None }].into(),
             loss: loss.into(),
             ..Conditions::IDEAL
         };

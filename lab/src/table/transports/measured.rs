@@ -17,6 +17,19 @@ pub(crate) struct Measured {
     pub(crate) latencies_us: Option<Latencies>,
     /// Packets that were sent again, where that is known.
     pub(crate) retransmitted: Option<u64>,
+    /// What was changed of how it sends, where something was.
+    pub(crate) changes: Option<Vec<Changed>>,
+}
+
+/// A change of how a transport sends.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Changed {
+    /// In seconds since the sender's stack was made.
+    pub(crate) at: f64,
+    /// What is in force since then.
+    pub(crate) to: String,
+    /// The same with the reason, for a person.
+    pub(crate) says: String,
 }
 
 /// Of requests, in microseconds.
@@ -26,6 +39,11 @@ pub(crate) struct Latencies {
 }
 
 impl Measured {
+    /// The first change to `to` that was no sooner than `from`.
+    pub(crate) fn change(&self, to: &str, from: f64) -> Option<&Changed> {
+        self.changes.iter().flatten().find(|change| change.to == to && change.at >= from)
+    }
+
     /// In megabits a second.
     pub(crate) fn goodput(&self) -> f64 {
         8e-6 * self.octets as f64 / self.seconds.max(1e-9)

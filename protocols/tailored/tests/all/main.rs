@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod checks;
+mod flapping;
 mod negotiated;
 mod phased;
 mod phases;

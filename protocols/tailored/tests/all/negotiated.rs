@@ -24,7 +24,7 @@ use crate::phases::{ANY, ORDERED, ends, seal};
 const FENCED: PhaseRule = PhaseRule { fenced: true, ..ANY };
 const RULES: [PhaseRule; 5] =
     [ANY, ORDERED, FENCED, PhaseRule::STRONGEST, PhaseRule { resends: Some(1), ..ORDERED }];
-const KNOWN: PhaseRules = [Some(PhaseRule::STRONGEST), None, None, None];
+pub(super) const KNOWN: PhaseRules = [Some(PhaseRule::STRONGEST), None, None, None];
 const DELAY: Duration = Duration::from_millis(50);
 
 /// What was sent: the rule that was required then, and how many had been required before.
@@ -139,7 +139,7 @@ fn each_message_goes_by_a_rule_that_serves_what_was_required() {
 }
 
 /// A path of 100 ms there and back, over which the first message has come.
-fn open<C>(make: impl Fn(usize) -> stackwright_transport::Slots<C>) -> Trial<C>
+pub(super) fn open<C>(make: impl Fn(usize) -> stackwright_transport::Slots<C>) -> Trial<C>
 where
     C: stackwright_transport::Configuration<Message = M>,
 {
@@ -154,7 +154,10 @@ where
 
 /// Requires a rule, sends a message each 10 ms for a while, and returns how long the longest took;
 /// and the answers.
-fn longest<C>(trial: &mut Trial<C>, rule: PhaseRule) -> (Duration, Vec<Result<u32, CommandError>>)
+pub(super) fn longest<C>(
+    trial: &mut Trial<C>,
+    rule: PhaseRule,
+) -> (Duration, Vec<Result<u32, CommandError>>)
 where
     C: stackwright_transport::Configuration<Message = M>,
 {
@@ -318,10 +321,11 @@ fn where_a_peer_never_answers_the_first_rule_counts() {
     assert_eq!(answers, [Ok(0)], "the association goes on");
 }
 
-const RULE_AT: usize = TailoredHeader::LENGTH + InternetCheck::LENGTH + ReportHeader::LENGTH;
+pub(super) const RULE_AT: usize =
+    TailoredHeader::LENGTH + InternetCheck::LENGTH + ReportHeader::LENGTH;
 
 /// Returns what a packet of an open association says of a rule.
-fn rule_of(octets: &[u8]) -> Option<RuleHeader> {
+pub(super) fn rule_of(octets: &[u8]) -> Option<RuleHeader> {
     let header = TailoredHeader::decode(octets).ok()?;
     let report = octets.get(TailoredHeader::LENGTH + InternetCheck::LENGTH..)?;
     let is_report = header.kind == TailoredKind::Report && !header.asks;

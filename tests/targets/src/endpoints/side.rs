@@ -9,7 +9,8 @@ use stackwright_contract::services::{
     MessageProperties,
 };
 use stackwright_contract::{
-    Context, Handle, IndicationOf, Names, Outlet, Participant, PathLimits, Protocol, RequestOf,
+    Command, Context, Handle, IndicationOf, Names, Outlet, Participant, PathLimits, PhaseRule,
+    Protocol, RequestOf,
 };
 use stackwright_transport::{Configuration, Host, Transport};
 use stackwright_wire::Message;
@@ -210,6 +211,10 @@ impl<H: Messages> Side<H> {
                     self.request(DatagramsRequest::Credit { association, credit });
                 }
             }
+            7 if what >= 192 => {
+                let command = command(input.octet());
+                self.request(DatagramsRequest::Control { association, command });
+            }
             _ => {
                 let length = match what / 8 % 4 {
                     0 => 0,
@@ -409,5 +414,19 @@ impl<H: Messages> Side<H> {
         let properties = MessageProperties { ecn: packets[0].ecn, ..MessageProperties::default() };
         let told = DatagramsIndication::Delivered { association, batch: messages, properties };
         self.layer.handle_indication(&self.cx, told, &mut self.said);
+    }
+}
+
+/// What a layer is commanded whose services change while data flow; others know none of it.
+fn command(what: u8) -> Command {
+    let rule = PhaseRule {
+        ordered: what & 8 != 0,
+        fenced: what & 16 != 0,
+        resends: (what & 32 != 0).then_some(u16::from(what >> 6)),
+    };
+    match what % 3 {
+        0 => Command::Phase(what / 3 % 5),
+        1 => Command::Require(rule),
+        _ => Command::Wish(rule),
     }
 }

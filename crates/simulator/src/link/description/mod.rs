@@ -10,7 +10,7 @@
 //! queue = "64 kB"                 # or "50 packets"
 //! codel = { target = "5 ms", interval = "100 ms" }
 //! mtu = 1500                      # octets
-//! steps = [{ at = "8 s", rate = "10 Mb/s" }, { at = "9 s", mtu = 1280, ecn = "bleach" }]
+//! steps = [{ at = "8 s", rate = "10 Mb/s" }, { at = "9 s", mtu = 1280, loss = 0.1, ecn = "mark" }]
 //! ecn = "keep"                    # or "bleach", "mark", "mark-all", "swap"
 //! policer = { rate = "10 Mb/s", burst = "50 kB" }
 //! overhead = 38                   # octets of framing for each packet
@@ -141,6 +141,7 @@ struct Change {
     rate: Option<Rate>,
     mtu: Option<usize>,
     ecn: Option<EcnTreatment>,
+    loss: Option<f64>,
 }
 
 /// `policer`.

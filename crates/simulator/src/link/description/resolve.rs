@@ -232,12 +232,15 @@ fn step(step: &Step) -> Result<DelayStep, LinkFlaw> {
 
 fn change(change: &Change) -> Result<LinkStep, LinkFlaw> {
     let unfit = |expected| LinkFlaw::Unfit { field: "steps", expected };
-    let Change { at, rate, mtu, ecn } = *change;
-    if (rate, mtu, ecn) == (None, None, None) {
-        return Err(unfit("a `rate`, an `mtu` or an `ecn` in each"));
+    let Change { at, rate, mtu, ecn, loss } = *change;
+    if (rate, mtu, ecn, loss) == (None, None, None, None) {
+        return Err(unfit("a `rate`, an `mtu`, an `ecn` or a `loss` in each"));
+    }
+    if loss.is_some_and(|loss| !(0.0..=1.0).contains(&loss)) {
+        return Err(unfit("a `loss` of 0 to 1"));
     }
     let rate = rate.map(|rate| rate.0.ok_or(unfit("a `rate` with a limit"))).transpose()?;
-    Ok(LinkStep { at: at.0, rate, mtu, ecn })
+    Ok(LinkStep { at: at.0, rate, mtu, ecn, loss })
 }
 
 fn policer(limit: &Limit) -> Result<Policer, LinkFlaw> {

@@ -43,7 +43,7 @@ fn every_field_is_understood() {
         queue = "64 kB"
         codel = { target = "10 ms" }
         mtu = 1500
-        steps = [{ at = "8 s", rate = "10 Mb/s" }, { at = "9 s", mtu = 1280, ecn = "mark-all" }]
+        steps = [{ at = "8 s", rate = "10 Mb/s" }, { at = "9 s", mtu = 1280, ecn = "mark-all", loss = 0.05 }]
         ecn = "bleach"
         policer = { rate = "8 Mb/s", burst = "50 kB" }
         overhead = 38
@@ -66,12 +66,13 @@ fn every_field_is_understood() {
         overhead: 38,
         mtu: Some(1500),
         steps: vec![
-            LinkStep { at: seconds(8), rate: Some(1_250_000), mtu: None, ecn: None },
+            LinkStep { at: seconds(8), rate: Some(1_250_000), mtu: None, ecn: None, loss: None },
             LinkStep {
                 at: seconds(9),
                 rate: None,
                 mtu: Some(1280),
                 ecn: Some(EcnTreatment::MarkAll),
+                loss: Some(0.05),
             },
         ]
         .into(),

@@ -38,6 +38,7 @@ fn any_conditions(random: &mut fastrand::Rng) -> Conditions {
             rate: random.bool().then(|| random.u64(10_000..1_000_000)),
             mtu: random.bool().then_some(900),
             ecn: random.bool().then_some(EcnTreatment::Bleach),
+            loss: random.bool().then_some(0.1),
         }]
         .into(),
         ecn: if random.bool() { EcnTreatment::Keep } else { EcnTreatment::MarkAll },

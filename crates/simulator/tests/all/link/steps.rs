@@ -5,7 +5,8 @@ use stackwright_simulator::{Carried, Conditions, EcnTreatment, Link, LinkStep, Q
 
 use crate::link::{Probe, arrivals, at, millis};
 
-const NOTHING: LinkStep = LinkStep { at: Duration::ZERO, rate: None, mtu: None, ecn: None };
+const NOTHING: LinkStep =
+    LinkStep { at: Duration::ZERO, rate: None, mtu: None, ecn: None, loss: None };
 
 /// A packet that waits has the rate of the time at which it begins to leave.
 #[test]
@@ -54,4 +55,22 @@ fn ecn_is_mangled_for_a_while() {
         }
     });
     assert_eq!(came, [0b10, 0b11, 0b11, 0b10]);
+}
+
+/// What a step says takes the place of the link's own loss, for datagrams and for streams.
+#[test]
+fn packets_are_lost_for_a_while() {
+    let lost = |at, loss| LinkStep { at: millis(at), loss: Some(loss), ..NOTHING };
+    let steps = vec![lost(3, 1.0), lost(7, 0.0)].into();
+    let mut link = Link::new(Conditions { steps, ..Conditions::IDEAL }, 0);
+    let numbers: Vec<u64> =
+        arrivals(&mut link, 10, 100, millis(1)).iter().map(|(_, probe)| probe.number).collect();
+    assert_eq!((numbers, link.counts().lost), (vec![0, 1, 2, 7, 8, 9], 4));
+    let steps = vec![lost(3, 1.0), lost(7, 0.0)].into();
+    let mut link = Link::new(Conditions { steps, loss: 1.0.into(), ..Conditions::IDEAL }, 0);
+    let came =
+        |link: &mut Link, milliseconds: u64| link.carry_surely(at(milliseconds * 1_000_000), 100);
+    assert_eq!(came(&mut link, 1), None, "the link's own loss");
+    assert_eq!(came(&mut link, 4), None, "that of the step");
+    assert!(came(&mut link, 8).is_some());
 }

@@ -98,7 +98,7 @@ fn where_routers_mangle_the_field_nobody_is_slower_for_it() {
             assert!(always > 0.97 * plain, "{congestion:?}, {treatment:?}: {always} of {plain}");
             let begins = |seconds, ecn| {
                 let at = Duration::from_secs(seconds);
-                LinkStep { at, rate: None, mtu: None, ecn: Some(ecn) }
+                LinkStep { at, rate: None, mtu: None, ecn: Some(ecn), loss: None }
             };
             let later = run(None, &[begins(5, treatment), begins(15, EcnTreatment::Keep)]);
             assert!(later > 0.9 * plain, "{congestion:?}, {treatment:?} later: {later} of {plain}");
