@@ -140,7 +140,7 @@ impl Changing {
         let mut columns: Vec<_> = CONTESTANTS
             .iter()
             .zip(goodputs)
-            .map(|((name, _), goodputs)| Column::exact(*name, true, goodputs.iter().copied()))
+            .map(|((name, _), goodputs)| Column::exact(name, true, goodputs.iter().copied()))
             .collect();
         let [own, cubic, bbr] = goodputs;
         let better = cubic.iter().zip(bbr).map(|(one, other)| one.max(*other));
