@@ -18,6 +18,7 @@
 //! | [`soak`] | E25: many octets, many associations, and what they hold |
 //! | [`inet`] | TCP and IP of our own beside smoltcp and the kernel's |
 //! | [`bindings`] | ARTP from Rust, C and Python |
+//! | [`placement`] | E19: a transport in its program, and in a server |
 //! | [`radio`] | E8, E9: files by packet radio |
 //! | [`xstp`] | XSTP beside TCP over losses and passes |
 //! | [`csma`] | how stations share a radio channel, beside the analysis |
@@ -41,6 +42,7 @@ mod map;
 mod octets;
 mod parallel;
 mod paths;
+mod placement;
 mod product_line;
 mod radio;
 mod recovery;
@@ -142,7 +144,7 @@ impl<Task, Ground> AnyTable for Table<Task, Ground> {
 }
 
 /// All tables, in the order of `all`.
-pub(crate) fn tables() -> [&'static dyn AnyTable; 30] {
+pub(crate) fn tables() -> [&'static dyn AnyTable; 31] {
     [
         map::TABLE,
         demux::TABLE,
@@ -162,6 +164,7 @@ pub(crate) fn tables() -> [&'static dyn AnyTable; 30] {
         adaptive::TABLE,
         inet::TABLE,
         bindings::TABLE,
+        placement::TABLE,
         xtp::TABLE,
         recovery::TABLE,
         fairness::TABLE,

@@ -29,6 +29,8 @@ pub(crate) struct Rival {
     pub(crate) options: Vec<String>,
     /// What only the sending end is told.
     pub(crate) sender: Vec<String>,
+    /// What only the receiving end is told.
+    pub(crate) receiver: Vec<String>,
 }
 
 /// What is done.
@@ -53,12 +55,25 @@ impl Rival {
     /// A stranger.
     pub(crate) fn peer(name: impl Into<String>, transport: &'static str, options: &str) -> Self {
         let options = options.split_whitespace().map(str::to_owned).collect();
-        Rival { name: name.into(), ours: false, transport, options, sender: Vec::new() }
+        Rival {
+            name: name.into(),
+            ours: false,
+            transport,
+            options,
+            sender: Vec::new(),
+            receiver: Vec::new(),
+        }
     }
 
     /// The same, whose sending end is told this, too.
     pub(crate) fn sending(mut self, options: &str) -> Self {
         self.sender.extend(options.split_whitespace().map(str::to_owned));
+        self
+    }
+
+    /// The same, whose receiving end is told this, too.
+    pub(crate) fn receiving(mut self, options: &str) -> Self {
+        self.receiver.extend(options.split_whitespace().map(str::to_owned));
         self
     }
 
@@ -89,7 +104,7 @@ impl Rival {
             command
                 .args(["perf", "serve", "--json", "--intervals"])
                 .arg(format!("{}://{place}", self.transport));
-            command.args(&self.options);
+            command.args(&self.options).args(&self.receiver);
         } else {
             command.args(["serve", self.transport, &place.to_string()]);
         }
