@@ -158,7 +158,9 @@ impl Clients {
     /// Answers the next command of a client, or asks for it; returns whether there may be more.
     fn next(&mut self, now: Instant, name: Handle, replica: &mut Replica<KeyValueStore>) -> bool {
         let Some(client) = self.names.get_mut(name) else { return false };
-        let is_slow = client.replies.len() >= REPLIES_MOST;
+        // Those whose turn has not come are held, too.
+        let ready: usize = client.slots.iter().flatten().map(Vec::len).sum();
+        let is_slow = client.replies.len() + ready >= REPLIES_MOST;
         if client.closed || is_slow || client.slots.len() >= PIPELINE_MOST {
             return false;
         }
