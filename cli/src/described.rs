@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use stackwright::compose::graph::{DESCRIPTION_MOST, Description, Flaw};
 use stackwright::contract::CallSign;
@@ -17,7 +19,7 @@ use crate::problem::Problem;
 use crate::remote::Below;
 
 /// The descriptions that every program has with it, by the commands that they describe.
-const BUILT_IN: [(&[&str], &str); 24] = [
+const BUILT_IN: [(&[&str], &str); 26] = [
     (&["get", "put", "ls"], include_str!("../stacks/get.toml")),
     (&["get-tls"], include_str!("../stacks/get-tls.toml")),
     (&["get-artp"], include_str!("../stacks/get-artp.toml")),
@@ -42,6 +44,8 @@ const BUILT_IN: [(&[&str], &str); 24] = [
     (&["tcp"], include_str!("../stacks/tcp.toml")),
     (&["xtp+ip"], include_str!("../stacks/xtp+ip.toml")),
     (&["xstp"], include_str!("../stacks/xstp.toml")),
+    (&["group-talk"], include_str!("../stacks/group-talk.toml")),
+    (&["group-store"], include_str!("../stacks/group-store.toml")),
 ];
 
 /// The name of the stack of a client by radio.
@@ -133,6 +137,24 @@ impl Described {
             .replace("\"resolve\"", "\"dsr\"\n\n[dsr]\nover = \"resolve\""))
     }
 
+    /// One that is built in, of a group whose members are `with` these.
+    pub(crate) fn of_group(
+        name: &str,
+        with: &[SocketAddr],
+        detect: Duration,
+        founds: bool,
+    ) -> Result<Self, Problem> {
+        let with: Vec<_> = with.iter().map(SocketAddr::to_string).collect();
+        let Described { text, .. } = Self::load(Path::new(name))?;
+        let founding = "founding = 1000 # ms\n";
+        let text = text
+            .replace("127.0.0.1:4371 127.0.0.1:4372", &with.join(" "))
+            .replace("silence = 500", &format!("silence = {}", detect.as_millis()))
+            .replace("report = 83", &format!("report = {}", detect.as_millis() / 6))
+            .replace(founding, if founds { founding } else { "" });
+        Self::read(name.into(), text)
+    }
+
     fn read(name: String, text: String) -> Result<Self, Problem> {
         match Description::read(&text) {
             Ok(description) => Ok(Described { name, description, text }),
@@ -190,6 +212,8 @@ mod tests {
                     "tcp",
                     "xtp+ip",
                     "xstp",
+                    "group-talk",
+                    "group-store",
                 ]);
         for name in ["get", "put", "ls", "serve"].into_iter().chain(own) {
             assert_eq!(

@@ -149,8 +149,20 @@ catalogue! {
     stackwright_ftp::Client<M>: "files that lie on an FTP server",
     stackwright_ftp::Server<M>: "serves files to FTP clients",
     stackwright_group::Mesh<M>: "groups of processes over datagrams"
-        .called("group")
-        .with_syntax(stackwright_group::SYNTAX),
+        .with_syntax(stackwright_group::SYNTAX)
+        => stackwright_group::described::mesh,
+    stackwright_group::MicroLayer<M, stackwright_group::Detector>: "a member of a group that was silent for too long is suspected"
+        => stackwright_group::described::detector,
+    stackwright_group::MicroLayer<M, stackwright_group::Views<M>>: "who is in a group: views by ballots, and the same messages from one to the next"
+        => stackwright_group::described::membership,
+    stackwright_group::MicroLayer<M, stackwright_group::Nak<M>>: "messages to all of a group, each sender's in order, repeated until all have them"
+        => stackwright_group::described::nak,
+    stackwright_group::MicroLayer<M, stackwright_group::SafeDelivery<M>>: "messages of a group that a quorum has, so that they outlive whoever vanishes"
+        => stackwright_group::described::safe,
+    stackwright_group::MicroLayer<M, stackwright_group::StateTransfer<M>>: "the state of a group for a member that joins"
+        => stackwright_group::described::state,
+    stackwright_group::MicroLayer<M, stackwright_group::TotalOrder<M>>: "one order of a group's messages at all members"
+        => stackwright_group::described::total,
     stackwright_ip::Ip<M>: "packets of hosts, over the neighbours of their links"
         => stackwright_ip::described,
     stackwright_jis::ClientLayer<M>: "pictures as pieces that arrive in any order"

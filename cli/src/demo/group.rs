@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
-use stackwright::compose::{Over, stack};
+use stackwright::compose::graph::{Builder, Graph};
 use stackwright::contract::services::{
-    Credit, GroupNotice, GroupView, GroupsIndication, GroupsRequest,
+    Credit, GroupNotice, GroupView, Groups, GroupsIndication, GroupsRequest,
 };
 use stackwright::contract::{Context, Handle, Instant, Participant};
 use stackwright::group::{
@@ -18,20 +18,16 @@ use stackwright::group::{
 use stackwright::replica::{
     KeyValueStore, Machine as _, Outcome, RedisCommand, Replica, redis_command, redis_outcome,
 };
-use stackwright::wire::SingleBuffer;
-use stackwright_simulator::{Application, Asks, CheckedDatagrams, Conditions, StationId, World};
+use stackwright_parts::Message;
+use stackwright_simulator::{
+    Application, Asks, CheckedDatagrams, Conditions, Segments, StationId, World,
+};
 
 use crate::problem::Problem;
 use crate::report::say;
 
-type M = SingleBuffer;
-
-stack! {
-    Replicated = MicroLayer<M, StateTransfer<M>> over MicroLayer<M, TotalOrder<M>>
-        over MicroLayer<M, SafeDelivery<M>> over MicroLayer<M, Views<M>>
-        over MicroLayer<M, Detector> over MicroLayer<M, Nak<M>> over Mesh<M>
-        over CheckedDatagrams<M>
-}
+/// The stack of `group store`, in a simulated network.
+type Replicated = Graph<Message, Segments<Message>, Groups<Message>>;
 
 const REPLICAS: usize = 5;
 const PORT: u16 = 4370;
@@ -62,7 +58,7 @@ impl Process {
 }
 
 impl Application<Replicated> for Process {
-    fn hear(&mut self, cx: &Context, told: GroupsIndication<M>, _: &mut Asks<Replicated>) {
+    fn hear(&mut self, cx: &Context, told: GroupsIndication<Message>, _: &mut Asks<Replicated>) {
         if told.name() != self.name {
             return;
         }
@@ -95,7 +91,7 @@ fn note(now: Instant, what: &str) {
 }
 
 struct Scene {
-    world: World<M>,
+    world: World<Message>,
     processes: Vec<StationId<Replicated, Process>>,
     tokens: u64,
 }
@@ -144,14 +140,26 @@ impl Scene {
         let processes = (0..REPLICAS).map(|place| {
             let founding = (place == 0).then_some(Duration::from_millis(100));
             let config = ViewsConfig { founding, state: true, ..ViewsConfig::default() };
-            let udp = CheckedDatagrams::checked(host(place), Credit::ROOM);
-            let mesh = Over::new(Mesh::new(MeshConfig { peers: peers.clone() }), udp);
-            let casts = Over::new(MicroLayer::new(Nak::new(NakConfig::default())), mesh);
-            let silence = MicroLayer::new(Detector::new(Duration::from_millis(500)));
-            let views = Over::new(MicroLayer::new(Views::new(config)), Over::new(silence, casts));
-            let safe = Over::new(MicroLayer::new(SafeDelivery::new()), views);
-            let total = Over::new(MicroLayer::new(TotalOrder::new()), safe);
-            let stack = Replicated::new(MicroLayer::new(StateTransfer::new()), total);
+            let silence = Detector::new(Detector::SILENCE);
+            let stack: Result<Replicated, _> = Builder::new()
+                .protocol("state", MicroLayer::new(StateTransfer::new()))
+                .over("total")
+                .protocol("total", MicroLayer::new(TotalOrder::new()))
+                .over("safe")
+                .protocol("safe", MicroLayer::new(SafeDelivery::new()))
+                .over("membership")
+                .protocol("membership", MicroLayer::new(Views::new(config)))
+                .over("detector")
+                .protocol("detector", MicroLayer::new(silence))
+                .over("nak")
+                .protocol("nak", MicroLayer::new(Nak::new(NakConfig::default())))
+                .over("group")
+                .protocol("group", Mesh::new(MeshConfig { peers: peers.clone() }))
+                .over("udp")
+                .protocol("udp", CheckedDatagrams::checked(host(place), Credit::ROOM))
+                .top("state")
+                .build();
+            let stack = stack.expect("the rule book takes it");
             let name = Handle { index: 0, generation: 0 };
             let process = Process::new(name, place as u64 + 1, Rc::clone(&shown));
             world.add(host(place), stack, process)

@@ -13,22 +13,21 @@ mod store;
 mod talk;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use stackwright::compose::{Over, stack};
-use stackwright::contract::Handle;
 use stackwright::contract::services::{Credit, Ended, GroupView, GroupsRequest};
-use stackwright::group::{
-    Detector, Mesh, MeshConfig, MicroLayer, Nak, NakConfig, SafeDelivery, StateTransfer,
-    TotalOrder, Views, ViewsConfig,
-};
-use stackwright_drivers::Driver;
-use stackwright_drivers::udp::Udp;
+use stackwright::contract::words::Speaks;
+use stackwright::contract::{Facts, Handle, rules};
+use stackwright_drivers::{Driver, Readiness};
+use stackwright_parts::Stack;
 
+use crate::described::Described;
+use crate::graphs;
 use crate::problem::Problem;
 use crate::quantity::patience;
-use crate::stacks::{self, Message};
+use crate::stacks::Message;
 use status::Status;
 use store::Store;
 use talk::Talk;
@@ -51,7 +50,8 @@ pub(crate) struct Joining {
     #[arg(long, value_name = "ADDR:PORT")]
     at: SocketAddr,
     /// Where the other members may be.
-    #[arg(long, value_name = "ADDR:PORT,...", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "ADDR:PORT,...", value_delimiter = ',')]
+    #[arg(required_unless_present = "stack")]
     with: Vec<SocketAddr>,
     /// The group's name: groups of different names do not mix.
     #[arg(long, value_name = "ADDR:PORT", default_value = "239.77.3.1:4370")]
@@ -62,27 +62,10 @@ pub(crate) struct Joining {
     /// A member that is silent for this long is excluded, as soon as most of the others agree.
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = patience)]
     detect: Duration,
-}
-
-stack! {
-    /// A group of processes over UDP.
-    pub(crate) GroupStack =
-        MicroLayer<Message, Views<Message>>
-            over MicroLayer<Message, Detector>
-            over MicroLayer<Message, Nak<Message>>
-            over Mesh<Message> over Udp<Message>
-}
-
-stack! {
-    /// A group whose members have a state, and agree on the order of all casts.
-    pub(crate) StateStack =
-        MicroLayer<Message, StateTransfer<Message>>
-            over MicroLayer<Message, TotalOrder<Message>>
-            over MicroLayer<Message, SafeDelivery<Message>>
-            over MicroLayer<Message, Views<Message>>
-            over MicroLayer<Message, Detector>
-            over MicroLayer<Message, Nak<Message>>
-            over Mesh<Message> over Udp<Message>
+    /// A file that describes the stack, and says what --with, --join and --detect would say
+    /// (`stackwright explain group-store` shows the one that is built in).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["with", "join", "detect"])]
+    stack: Option<PathBuf>,
 }
 
 /// The name of the group in its stack.
@@ -91,8 +74,6 @@ const NAME: Handle = Handle { index: 0, generation: 0 };
 const LOOK: Duration = Duration::from_millis(250);
 /// The shortest silence that is taken for the end of a member.
 const DETECT_LEAST: Duration = Duration::from_millis(50);
-/// How long nobody is heard of before a group is begun.
-const FOUNDING: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(group: &Group) -> Result<(), Problem> {
     match group {
@@ -130,23 +111,22 @@ impl Joining {
         GroupsRequest::Open { association: NAME, remote, local, credit }
     }
 
-    /// Returns a stack on the lane 0; `state`: whether members have one.
-    fn stack(&self, driver: &Driver, state: bool) -> GroupStack {
-        let founding = (!self.join).then_some(FOUNDING);
-        let membership = ViewsConfig { founding, state, ..ViewsConfig::default() };
-        let nak = NakConfig { report: self.detect / 6, ..NakConfig::default() };
-        let peers = self.with.iter().map(|peer| (*peer).into()).collect();
-        let udp = Udp::new(driver.registry(), 0, stacks::pool());
-        let mesh = Over::new(Mesh::new(MeshConfig { peers }), udp);
-        let casts = Over::new(MicroLayer::new(Nak::new(nak)), mesh);
-        let silence = Over::new(MicroLayer::new(Detector::new(self.detect)), casts);
-        Over::new(MicroLayer::new(Views::new(membership)), silence)
-    }
-
-    fn state_stack(&self, driver: &Driver) -> StateStack {
-        let safe = Over::new(MicroLayer::new(SafeDelivery::new()), self.stack(driver, true));
-        let total = Over::new(MicroLayer::new(TotalOrder::new()), safe);
-        Over::new(MicroLayer::new(StateTransfer::new()), total)
+    /// Builds the stack: the one that is built in under a name, unless a file describes it. What
+    /// stands on its first top has these facts.
+    fn stack<T: Speaks<Message, Readiness>>(
+        &self,
+        built_in: &str,
+        upper: &Facts,
+    ) -> Result<(Driver, Stack<T>), Problem> {
+        let described = match &self.stack {
+            Some(file) => graphs::load::<T>(file)?,
+            None => Described::of_group(built_in, &self.with, self.detect, !self.join)?,
+        };
+        let (driver, stack) = graphs::alone(&described)?;
+        let lower = stack.tops().next().and_then(|top| stack.facts_of(top));
+        rules::fits(upper, &lower.unwrap_or(Facts::named("nothing")))
+            .map_err(|misfit| described.unfit(misfit.explain().as_str()))?;
+        Ok((driver, stack))
     }
 
     /// Returns what the end of the group means for the program.

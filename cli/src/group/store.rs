@@ -6,17 +6,15 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use stackwright::compose::Beside;
 use stackwright::contract::services::{
-    GroupNotice, GroupView, GroupsIndication, GroupsRequest, StreamsIndication,
+    GroupNotice, GroupView, Groups, GroupsIndication, GroupsRequest, Streams, StreamsIndication,
 };
-use stackwright::contract::{Either, IndicationOf, Outlet, RequestOf};
-use stackwright::replica::{KeyValueStore, Replica, redis_outcome};
-use stackwright_drivers::Driver;
-use stackwright_drivers::tcp::Tcp;
+use stackwright::contract::{Both, Either, IndicationOf, Outlet, RequestOf};
+use stackwright::replica::{self, KeyValueStore, Replica, redis_outcome};
+use stackwright_parts::Stack;
 
 use super::clients::Clients;
-use super::{Joining, LOOK, NAME, StateStack, members};
+use super::{Joining, LOOK, NAME, members};
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::say;
@@ -64,14 +62,12 @@ enum Reads {
 }
 
 /// The group, beside its clients.
-type StoreStack = Beside<StateStack, Tcp<Message>>;
+type StoreStack = Stack<Both<Groups<Message>, Streams<Message>>>;
 
 impl Store {
     pub(super) fn run(&self) -> Result<(), Problem> {
         self.joining.check()?;
-        let mut driver = Driver::new(fastrand::u64(..))?;
-        let tcp = Tcp::new(driver.registry(), 1, stacks::pool());
-        let mut stack = Beside::new(self.joining.state_stack(&driver), tcp);
+        let (mut driver, mut stack) = self.joining.stack("group-store", &replica::FACTS)?;
         let interrupted = interrupts()?;
         let mut told = Told::default();
         let origin = u64::from_ne_bytes(stacks::entropy()?);

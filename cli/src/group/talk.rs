@@ -10,13 +10,15 @@ use std::thread;
 use clap::Args;
 use serde_json::json;
 use stackwright::contract::services::{
-    Credit, Ended, GroupNotice, GroupOrder, GroupView, GroupsIndication, GroupsRequest, Rank,
+    Credit, Ended, GroupNotice, GroupOrder, GroupView, Groups, GroupsIndication, GroupsRequest,
+    Rank,
 };
-use stackwright::contract::{IndicationOf, Outlet, RequestOf};
+use stackwright::contract::{Facts, Guarantees, IndicationOf, Outlet, RequestOf};
 use stackwright::wire::Message as _;
-use stackwright_drivers::{Driver, Waker};
+use stackwright_drivers::Waker;
+use stackwright_parts::Stack;
 
-use super::{GroupStack, Joining, LOOK, NAME, members};
+use super::{Joining, LOOK, NAME, members};
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::say;
@@ -38,11 +40,19 @@ pub(crate) struct Talk {
 
 /// The longest message: one packet takes it. A longer line is several.
 const LINE_MOST: usize = 1200;
+
+/// What is shown of views, and of lines, must be so.
+const NEEDS: Facts = Facts {
+    needs: Guarantees::VIEWS.and(Guarantees::ORDERED).and(Guarantees::ONCE),
+    ..Facts::named("talk")
+};
+
+type TalkStack = Stack<Groups<Message>>;
+
 impl Talk {
     pub(super) fn run(&self) -> Result<(), Problem> {
         self.joining.check()?;
-        let mut driver = Driver::new(fastrand::u64(..))?;
-        let mut stack = self.joining.stack(&driver, false);
+        let (mut driver, mut stack) = self.joining.stack("group-talk", &NEEDS)?;
         let interrupted = interrupts()?;
         let mut ear = Ear::default();
         driver.request(&mut stack, self.joining.open(), &mut ear);
@@ -161,8 +171,8 @@ struct Ear {
     ended: Option<Ended>,
 }
 
-impl Outlet<GroupStack> for Ear {
-    fn indicate(&mut self, told: IndicationOf<GroupStack>) {
+impl Outlet<TalkStack> for Ear {
+    fn indicate(&mut self, told: IndicationOf<TalkStack>) {
         match told {
             GroupsIndication::Delivered { batch, properties, .. } => {
                 let mut octets = Vec::new();
@@ -183,7 +193,7 @@ impl Outlet<GroupStack> for Ear {
         }
     }
 
-    fn request(&mut self, request: RequestOf<GroupStack>) {
+    fn request(&mut self, request: RequestOf<TalkStack>) {
         match request {}
     }
 }

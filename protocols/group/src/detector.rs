@@ -21,12 +21,15 @@ pub struct Detector {
 }
 
 impl Detector {
+    /// The silence of those who name none.
+    pub const SILENCE: Duration = Duration::from_millis(500);
+
     /// Makes the hooks. Members below have to be heard several times within `silence`.
     pub const fn new(silence: Duration) -> Self {
         Detector { silence, view: None, looks: Instant::END }
     }
 
-    fn heard<M: Message>(&mut self, at: &mut impl GroupPlace<M>, member: Rank) {
+    fn heard<M: Message>(&mut self, at: &mut dyn GroupPlace<M>, member: Rank) {
         let Some((_, heard)) = &mut self.view else { return };
         let Some(heard) = heard.get_mut(usize::from(member.0)) else { return };
         if heard.replace(at.cx().now()).is_none() {
@@ -47,10 +50,10 @@ impl<M: Message> GroupHooks<M> for Detector {
             .and(Guarantees::ORDERED)
             .and(Guarantees::ONCE)
             .and(Guarantees::CHECKED),
-        ..Facts::named("detector")
+        ..Facts::named("group detector")
     };
 
-    fn order(&mut self, at: &mut impl GroupPlace<M>, order: GroupOrder<M>) {
+    fn order(&mut self, at: &mut dyn GroupPlace<M>, order: GroupOrder<M>) {
         if let GroupOrder::Install(view) = &order {
             let now = at.cx().now();
             let heard = || alloc::vec![Some(now); view.members.len()];
@@ -60,7 +63,7 @@ impl<M: Message> GroupHooks<M> for Detector {
         at.order(order);
     }
 
-    fn notice(&mut self, at: &mut impl GroupPlace<M>, notice: GroupNotice<M>) {
+    fn notice(&mut self, at: &mut dyn GroupPlace<M>, notice: GroupNotice<M>) {
         if let GroupNotice::Held { by, .. } = &notice {
             self.heard(at, *by);
         }
@@ -71,7 +74,7 @@ impl<M: Message> GroupHooks<M> for Detector {
         self.view = None;
     }
 
-    fn timeout(&mut self, at: &mut impl GroupPlace<M>) {
+    fn timeout(&mut self, at: &mut dyn GroupPlace<M>) {
         let (now, often) = (at.cx().now(), self.often());
         let Some((me, heard)) = &mut self.view else { return };
         // Who looks late has slept, and cannot have heard anybody meanwhile.

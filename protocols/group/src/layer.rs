@@ -19,22 +19,22 @@ pub trait GroupHooks<M: Message> {
     const FACTS: Facts;
 
     /// The group at `_remote` is to be joined; the layer above has room for `_credit`.
-    fn open(&mut self, _at: &mut impl GroupPlace<M>, _remote: Participant, _credit: Credit) {}
+    fn open(&mut self, _at: &mut dyn GroupPlace<M>, _remote: Participant, _credit: Credit) {}
 
     /// The layer below is there; `local` is the own address.
-    fn opened(&mut self, at: &mut impl GroupPlace<M>, local: Participant, credit: Credit) {
+    fn opened(&mut self, at: &mut dyn GroupPlace<M>, local: Participant, credit: Credit) {
         at.opened(local, credit);
     }
 
     /// Handles a message from above.
-    fn send(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, properties: GroupProperties) {
+    fn send(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, properties: GroupProperties) {
         at.send(batch, properties);
     }
 
     /// Handles a message from below.
     fn delivered(
         &mut self,
-        at: &mut impl GroupPlace<M>,
+        at: &mut dyn GroupPlace<M>,
         batch: Batch<M>,
         properties: GroupProperties,
     ) {
@@ -42,27 +42,27 @@ pub trait GroupHooks<M: Message> {
     }
 
     /// Handles an order from above.
-    fn order(&mut self, at: &mut impl GroupPlace<M>, order: GroupOrder<M>) {
+    fn order(&mut self, at: &mut dyn GroupPlace<M>, order: GroupOrder<M>) {
         at.order(order);
     }
 
     /// Handles a notice from below.
-    fn notice(&mut self, at: &mut impl GroupPlace<M>, notice: GroupNotice<M>) {
+    fn notice(&mut self, at: &mut dyn GroupPlace<M>, notice: GroupNotice<M>) {
         at.notice(notice);
     }
 
     /// Handles credit that the layer below gives.
-    fn credit(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+    fn credit(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
         at.give(credit);
     }
 
     /// Handles credit that the layer above gives: it has room for that much more.
-    fn room(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+    fn room(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
         at.take(credit);
     }
 
     /// The group is left in good order. By default that is so as soon as the layer below has.
-    fn close(&mut self, at: &mut impl GroupPlace<M>) {
+    fn close(&mut self, at: &mut dyn GroupPlace<M>) {
         at.close();
     }
 
@@ -70,7 +70,7 @@ pub trait GroupHooks<M: Message> {
     fn ended(&mut self) {}
 
     /// Handles the passage of time.
-    fn timeout(&mut self, _at: &mut impl GroupPlace<M>) {}
+    fn timeout(&mut self, _at: &mut dyn GroupPlace<M>) {}
 
     /// Returns when to call [`timeout`](GroupHooks::timeout).
     fn next_deadline(&self) -> Option<Instant> {
@@ -78,7 +78,7 @@ pub trait GroupHooks<M: Message> {
     }
 
     /// Sends what was gathered.
-    fn flush(&mut self, _at: &mut impl GroupPlace<M>) {}
+    fn flush(&mut self, _at: &mut dyn GroupPlace<M>) {}
 
     /// Returns whether something is gathered.
     fn wants_flush(&self) -> bool {

@@ -11,6 +11,7 @@
 //! | `safe.rs` | delivery of what a quorum has |
 //! | `total.rs` | one order at all members |
 //! | `state.rs` | the state for who joins |
+//! | `described.rs` | the layers in a file |
 //! | `syntax.rs` | the syntax of a packet, for programs that show packets |
 //! | `wire.rs` | octets of what the layers say to each other |
 //!
@@ -23,6 +24,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod described;
 mod detector;
 mod layer;
 mod log;

@@ -20,7 +20,7 @@ use stackwright_wire::{Header, Message};
 
 use crate::wire;
 
-const NAME: &str = "mesh";
+const NAME: &str = "group";
 
 /// Members and strangers with an association, at most: a stranger gives way.
 const ASSOCIATIONS_MOST: usize = 1024;

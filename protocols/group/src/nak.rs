@@ -23,7 +23,7 @@ use crate::log::{Cast, Log};
 use crate::room::Room;
 use crate::wire::{self, Reader};
 
-const NAME: &str = "nak";
+const NAME: &str = "group nak";
 
 /// Casts that a member is answered with in one turn, at most.
 const REPEATED_MOST: u32 = 64;
@@ -139,7 +139,7 @@ impl<M: Message> Nak<M> {
         Nak { config, view, room, full, old, answered: BTreeMap::new() }
     }
 
-    fn install(&mut self, at: &mut impl GroupPlace<M>, view: Arc<GroupView>) {
+    fn install(&mut self, at: &mut dyn GroupPlace<M>, view: Arc<GroupView>) {
         let mut back = Credit::NONE;
         self.answered.clear();
         if let Some(mut last) = self.view.take() {
@@ -174,7 +174,7 @@ impl<M: Message> Nak<M> {
         }
     }
 
-    fn received(&mut self, at: &mut impl GroupPlace<M>, origin: usize, number: u32, cast: Cast<M>) {
+    fn received(&mut self, at: &mut dyn GroupPlace<M>, origin: usize, number: u32, cast: Cast<M>) {
         let Some(own) = &mut self.view else { return };
         // Who has promised takes nothing but what the next view's target names: else something
         // could become safe that no target has.
@@ -192,7 +192,7 @@ impl<M: Message> Nak<M> {
     }
 
     /// Delivers a sender's casts in order.
-    fn rise(&mut self, at: &mut impl GroupPlace<M>, origin: usize) {
+    fn rise(&mut self, at: &mut dyn GroupPlace<M>, origin: usize) {
         let Some(own) = &mut self.view else { return };
         let most = own.delivers(origin);
         let me = own.me;
@@ -220,7 +220,7 @@ impl<M: Message> Nak<M> {
         }
     }
 
-    fn report(&mut self, at: &mut impl GroupPlace<M>) {
+    fn report(&mut self, at: &mut dyn GroupPlace<M>) {
         let (full, patience) = (self.full, self.config.patience);
         let Some(own) = &mut self.view else { return };
         let votes = own.votes;
@@ -243,7 +243,7 @@ impl<M: Message> Nak<M> {
         }
     }
 
-    fn reported(&mut self, at: &mut impl GroupPlace<M>, by: Rank, votes: bool, have: Vec<u32>) {
+    fn reported(&mut self, at: &mut dyn GroupPlace<M>, by: Rank, votes: bool, have: Vec<u32>) {
         let Some(own) = &mut self.view else { return };
         let members = own.view.members.len();
         if have.is_empty() || have.len() == members {
@@ -302,15 +302,15 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
         ..Facts::named(NAME)
     };
 
-    fn open(&mut self, _: &mut impl GroupPlace<M>, _: Participant, credit: Credit) {
+    fn open(&mut self, _: &mut dyn GroupPlace<M>, _: Participant, credit: Credit) {
         self.room.give(credit);
     }
 
-    fn opened(&mut self, at: &mut impl GroupPlace<M>, local: Participant, _: Credit) {
+    fn opened(&mut self, at: &mut dyn GroupPlace<M>, local: Participant, _: Credit) {
         at.opened(local, self.config.window);
     }
 
-    fn room(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+    fn room(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
         self.room.give(credit);
         self.full = None;
         for origin in 0..self.view.as_ref().map_or(0, |own| own.view.members.len()) {
@@ -319,9 +319,9 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
     }
 
     /// The carrier takes all that this layer sends.
-    fn credit(&mut self, _: &mut impl GroupPlace<M>, _: Credit) {}
+    fn credit(&mut self, _: &mut dyn GroupPlace<M>, _: Credit) {}
 
-    fn send(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, properties: GroupProperties) {
+    fn send(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, properties: GroupProperties) {
         let Some(own) = self.view.as_mut().filter(|own| !own.frozen) else {
             at.give(batch.cost());
             return at.cx().dropped(NAME, "there is no view to cast in");
@@ -339,7 +339,7 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
         self.received(at, me, number, Cast { message, to: properties });
     }
 
-    fn delivered(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
+    fn delivered(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
         let mut message = batch.into_single();
         let Ok(header) = message.pull::<NakHeader>() else {
             return at.cx().dropped(NAME, "no header");
@@ -369,7 +369,7 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
         }
     }
 
-    fn order(&mut self, at: &mut impl GroupPlace<M>, order: GroupOrder<M>) {
+    fn order(&mut self, at: &mut dyn GroupPlace<M>, order: GroupOrder<M>) {
         match order {
             GroupOrder::Install(view) => {
                 self.install(at, view.clone());
@@ -399,7 +399,7 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
         }
     }
 
-    fn notice(&mut self, at: &mut impl GroupPlace<M>, notice: GroupNotice<M>) {
+    fn notice(&mut self, at: &mut dyn GroupPlace<M>, notice: GroupNotice<M>) {
         match notice {
             GroupNotice::Outside(outsider) => {
                 if let Some(outsider) = self.outsider(at, outsider) {
@@ -414,7 +414,7 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
         *self = Nak::new(self.config);
     }
 
-    fn timeout(&mut self, at: &mut impl GroupPlace<M>) {
+    fn timeout(&mut self, at: &mut dyn GroupPlace<M>) {
         self.filled(at);
         if self.view.as_ref().is_some_and(|own| own.reports <= at.cx().now()) {
             self.report(at);
@@ -426,7 +426,7 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
         Some(own.fills.as_ref().map_or(own.reports, |fill| own.reports.min(fill.asks)))
     }
 
-    fn flush(&mut self, at: &mut impl GroupPlace<M>) {
+    fn flush(&mut self, at: &mut dyn GroupPlace<M>) {
         if self.wants_flush() {
             self.report(at);
         }

@@ -39,7 +39,7 @@ impl<M: Message> SafeDelivery<M> {
     }
 
     /// Delivers what a quorum has of a sender; `all`: what there is.
-    fn rise(&mut self, at: &mut impl GroupPlace<M>, sender: usize, all: bool) {
+    fn rise(&mut self, at: &mut dyn GroupPlace<M>, sender: usize, all: bool) {
         #[cfg(test)]
         let all = all || self.mutant;
         let Some(InView { view, have, waits }) = &mut self.view else { return };
@@ -58,7 +58,7 @@ impl<M: Message> SafeDelivery<M> {
         }
     }
 
-    fn rise_all(&mut self, at: &mut impl GroupPlace<M>, all: bool) {
+    fn rise_all(&mut self, at: &mut dyn GroupPlace<M>, all: bool) {
         for sender in 0..self.view.as_ref().map_or(0, |own| own.waits.len()) {
             self.rise(at, sender, all);
         }
@@ -81,10 +81,10 @@ impl<M: Message> GroupHooks<M> for SafeDelivery<M> {
             .and(Guarantees::CHECKED)
             .and(Guarantees::VIEWS)
             .and(Guarantees::SYNCHRONY),
-        ..Facts::named("safe")
+        ..Facts::named("group safe")
     };
 
-    fn delivered(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
+    fn delivered(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
         let sender = usize::from(from.member.0);
         if let Some(waits) = self.view.as_mut().and_then(|own| own.waits.get_mut(sender)) {
             waits.push_back((batch, from));
@@ -92,7 +92,7 @@ impl<M: Message> GroupHooks<M> for SafeDelivery<M> {
         }
     }
 
-    fn notice(&mut self, at: &mut impl GroupPlace<M>, notice: GroupNotice<M>) {
+    fn notice(&mut self, at: &mut dyn GroupPlace<M>, notice: GroupNotice<M>) {
         match &notice {
             GroupNotice::Held { by, votes, upto } => {
                 let own = self.view.as_mut().filter(|_| !upto.is_empty());

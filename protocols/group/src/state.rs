@@ -44,14 +44,14 @@ impl<M: Message> StateTransfer<M> {
     }
 
     /// Nothing waits any more; returns what did.
-    fn end_wait(&mut self, at: &mut impl GroupPlace<M>) -> VecDeque<(Batch<M>, GroupProperties)> {
+    fn end_wait(&mut self, at: &mut dyn GroupPlace<M>) -> VecDeque<(Batch<M>, GroupProperties)> {
         self.cost = Credit::NONE;
         let kept = core::mem::take(&mut self.kept);
         self.room(at, kept);
         core::mem::take(&mut self.waits)
     }
 
-    fn deliver(&mut self, at: &mut impl GroupPlace<M>, (batch, from): (Batch<M>, GroupProperties)) {
+    fn deliver(&mut self, at: &mut dyn GroupPlace<M>, (batch, from): (Batch<M>, GroupProperties)) {
         self.room.use_up(batch.cost());
         at.deliver(batch, from);
     }
@@ -76,10 +76,10 @@ impl<M: Message> GroupHooks<M> for StateTransfer<M> {
             .and(Guarantees::SAFE)
             .and(Guarantees::TOTAL)
             .and(Guarantees::CAUSAL),
-        ..Facts::named("state")
+        ..Facts::named("group state")
     };
 
-    fn delivered(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
+    fn delivered(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
         let cost = batch.cost();
         if !self.is_ready && from.kind != GroupKind::State {
             self.cost += cost;
@@ -109,12 +109,12 @@ impl<M: Message> GroupHooks<M> for StateTransfer<M> {
         }
     }
 
-    fn room(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+    fn room(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
         self.room.give(credit);
         at.take(self.room.take());
     }
 
-    fn notice(&mut self, at: &mut impl GroupPlace<M>, notice: GroupNotice<M>) {
+    fn notice(&mut self, at: &mut dyn GroupPlace<M>, notice: GroupNotice<M>) {
         let GroupNotice::View(view) = notice else { return at.notice(notice) };
         let voters = || view.members.iter().enumerate().filter(|(_, member)| member.votes);
         let first = voters().next().map(|(rank, _)| Rank(rank as u16));

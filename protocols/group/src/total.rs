@@ -14,7 +14,7 @@ use crate::layer::{GroupHooks, GroupPlace};
 use crate::room::Room;
 use crate::wire::Reader;
 
-const NAME: &str = "total";
+const NAME: &str = "group total";
 
 /// Runs that one order names, at most: it fits into a packet.
 const RUNS_MOST: usize = 256;
@@ -81,13 +81,13 @@ impl<M: Message> TotalOrder<M> {
         TotalOrder { view: None, room: Room::NONE, below: Room::NONE, own, kept }
     }
 
-    fn deliver(&mut self, at: &mut impl GroupPlace<M>, (batch, from): (Batch<M>, GroupProperties)) {
+    fn deliver(&mut self, at: &mut dyn GroupPlace<M>, (batch, from): (Batch<M>, GroupProperties)) {
         self.room.use_up(batch.cost());
         at.deliver(batch, from);
     }
 
     /// Gives credit for the own casts that had their turn.
-    fn pay(&mut self, at: &mut impl GroupPlace<M>) {
+    fn pay(&mut self, at: &mut dyn GroupPlace<M>) {
         if OWN_MOST.covers(self.own) {
             at.give(self.below.take());
         }
@@ -96,7 +96,7 @@ impl<M: Message> TotalOrder<M> {
     /// Keeps a cast until its turn; `room`: what it used up below.
     fn wait(
         &mut self,
-        at: &mut impl GroupPlace<M>,
+        at: &mut dyn GroupPlace<M>,
         room: Credit,
         cast: (Batch<M>, GroupProperties),
     ) {
@@ -124,7 +124,7 @@ impl<M: Message> TotalOrder<M> {
     }
 
     /// Delivers whose turn it is.
-    fn rise(&mut self, at: &mut impl GroupPlace<M>) {
+    fn rise(&mut self, at: &mut dyn GroupPlace<M>) {
         while let Some(own) = &mut self.view
             && let Some((rank, run)) = own.turns.front_mut()
             && let Some(next) = own.waits[usize::from(*rank)].casts.pop_front()
@@ -149,7 +149,7 @@ impl<M: Message> TotalOrder<M> {
     }
 
     /// The view is over: what is left goes by rank.
-    fn finish(&mut self, at: &mut impl GroupPlace<M>) {
+    fn finish(&mut self, at: &mut dyn GroupPlace<M>) {
         let Some(own) = self.view.take() else { return };
         self.own = less(self.own, own.waits[usize::from(own.me.0)].cost);
         for rest in own.waits.into_iter().flat_map(|waits| waits.casts) {
@@ -158,7 +158,7 @@ impl<M: Message> TotalOrder<M> {
     }
 
     /// Orders what came, as its first member.
-    fn say(&mut self, at: &mut impl GroupPlace<M>) {
+    fn say(&mut self, at: &mut dyn GroupPlace<M>) {
         let Some(own) = &mut self.view else { return };
         while !own.unordered.is_empty() {
             let count = own.unordered.len().min(RUNS_MOST);
@@ -175,7 +175,7 @@ impl<M: Message> TotalOrder<M> {
         }
     }
 
-    fn ordered(&mut self, at: &mut impl GroupPlace<M>, octets: &[u8]) {
+    fn ordered(&mut self, at: &mut dyn GroupPlace<M>, octets: &[u8]) {
         let Some(own) = &mut self.view else { return };
         let mut runs = Reader(octets);
         // Each run is of casts that wait somewhere.
@@ -221,7 +221,7 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
         ..Facts::named(NAME)
     };
 
-    fn send(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, properties: GroupProperties) {
+    fn send(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, properties: GroupProperties) {
         if properties.kind == GroupKind::Cast {
             self.own += batch.cost();
         }
@@ -231,7 +231,7 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
         at.send(message.into(), properties);
     }
 
-    fn delivered(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
+    fn delivered(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
         let (room, mut message) = (batch.cost(), batch.into_single());
         let Ok(header) = message.pull::<TotalHeader>() else {
             self.room(at, room);
@@ -255,17 +255,17 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
         self.room(at, room);
     }
 
-    fn room(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+    fn room(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
         self.room.give(credit);
         at.take(self.room.take());
     }
 
-    fn credit(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+    fn credit(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
         self.below.give(credit);
         self.pay(at);
     }
 
-    fn notice(&mut self, at: &mut impl GroupPlace<M>, notice: GroupNotice<M>) {
+    fn notice(&mut self, at: &mut dyn GroupPlace<M>, notice: GroupNotice<M>) {
         match &notice {
             // An order that waited for the next view would name its members.
             GroupNotice::Block => {
@@ -301,7 +301,7 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
         *self = TotalOrder::new();
     }
 
-    fn flush(&mut self, at: &mut impl GroupPlace<M>) {
+    fn flush(&mut self, at: &mut dyn GroupPlace<M>) {
         self.say(at);
     }
 

@@ -34,3 +34,11 @@ pub use machine::Machine;
 pub use replica::{Hindrance, Outcome, Replica};
 pub use resp::{RespParser, RespReply};
 pub use store::KeyValueStore;
+
+use stackwright_contract::{Facts, Guarantees};
+
+/// What the rule book has to know of a replica, which is no protocol itself.
+pub const FACTS: Facts = Facts {
+    needs: Guarantees::TOTAL.and(Guarantees::SAFE).and(Guarantees::STATE),
+    ..Facts::named("replica")
+};

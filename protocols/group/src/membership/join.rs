@@ -13,7 +13,7 @@ use crate::layer::GroupPlace;
 
 impl<M: Octets> Views<M> {
     /// Asks to be a member; founds a group where there is none.
-    pub(super) fn join(&mut self, at: &mut impl GroupPlace<M>) {
+    pub(super) fn join(&mut self, at: &mut dyn GroupPlace<M>) {
         let (Some(group), now) = (self.group, at.cx().now()) else { return };
         if self.config.founding.is_some_and(|founding| now.since(self.silent) >= founding) {
             let (participant, incarnation) = self.own;
@@ -30,7 +30,7 @@ impl<M: Octets> Views<M> {
     /// Handles JOIN.
     pub(super) fn asked_to_join(
         &mut self,
-        at: &mut impl GroupPlace<M>,
+        at: &mut dyn GroupPlace<M>,
         from: Identity,
         founds: bool,
     ) {
@@ -60,7 +60,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// Says what other members have to know of it.
-    pub(super) fn speak_up(&mut self, at: &mut impl GroupPlace<M>) {
+    pub(super) fn speak_up(&mut self, at: &mut dyn GroupPlace<M>) {
         let (Some(own), Some(group)) = (&self.view, self.group) else { return };
         let of = key(&own.view);
         let votes = own.view.me.is_some_and(|me| own.view.members[usize::from(me.0)].votes);
@@ -81,7 +81,7 @@ impl<M: Octets> Views<M> {
     /// known here has stopped its sender, and maybe nobody else: the next view is due.
     pub(super) fn announced(
         &mut self,
-        at: &mut impl GroupPlace<M>,
+        at: &mut dyn GroupPlace<M>,
         from: Identity,
         of: ViewKey,
         promised: Ballot,
@@ -104,7 +104,7 @@ impl<M: Octets> Views<M> {
     /// Tells a member of the last view how it goes on.
     pub(super) fn show_way_out(
         &mut self,
-        at: &mut impl GroupPlace<M>,
+        at: &mut dyn GroupPlace<M>,
         to: Participant,
         of: ViewKey,
     ) {
@@ -118,7 +118,7 @@ impl<M: Octets> Views<M> {
 
     /// Handles NEWER. The view after the own one comes as INSTALL, from whoever answers; of a later
     /// one it is no member.
-    pub(super) fn left_behind(&mut self, at: &mut impl GroupPlace<M>, newer: &GroupView) {
+    pub(super) fn left_behind(&mut self, at: &mut dyn GroupPlace<M>, newer: &GroupView) {
         let Some(own) = &self.view else { return };
         let is_later = newer.number > own.view.number.saturating_add(1);
         if is_later && rank(newer, self.own).is_none() {
@@ -127,7 +127,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// It is in no view any more, and comes back as another.
-    pub(super) fn fall_out(&mut self, at: &mut impl GroupPlace<M>) {
+    pub(super) fn fall_out(&mut self, at: &mut dyn GroupPlace<M>) {
         let Some(own) = &self.view else { return };
         let view = GroupView { members: Vec::new(), primary: false, ..(*own.view).clone() };
         self.own.1 = at.cx().random(u64::MAX);

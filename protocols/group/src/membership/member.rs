@@ -18,7 +18,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// Handles PREPARE: promises, once nothing more is delivered.
-    pub(super) fn prepare(&mut self, at: &mut impl GroupPlace<M>, from: Identity, ballot: Ballot) {
+    pub(super) fn prepare(&mut self, at: &mut dyn GroupPlace<M>, from: Identity, ballot: Ballot) {
         self.most = self.most.max(ballot.count);
         let Some(own) = &mut self.view else { return };
         if ballot < own.promised {
@@ -31,7 +31,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// Stops the layers above, and then the log below.
-    fn block(&mut self, at: &mut impl GroupPlace<M>) {
+    fn block(&mut self, at: &mut dyn GroupPlace<M>) {
         let Some(own) = &mut self.view else { return };
         match own.blocked {
             None => {
@@ -44,7 +44,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// The layers above cast no more, or were given up.
-    pub(super) fn stopped(&mut self, at: &mut impl GroupPlace<M>) {
+    pub(super) fn stopped(&mut self, at: &mut dyn GroupPlace<M>) {
         if let Some(own) = &mut self.view
             && let Some((_, stopped @ false)) = &mut own.blocked
         {
@@ -53,7 +53,7 @@ impl<M: Octets> Views<M> {
         }
     }
 
-    pub(super) fn lose_patience(&mut self, at: &mut impl GroupPlace<M>) {
+    pub(super) fn lose_patience(&mut self, at: &mut dyn GroupPlace<M>) {
         let blocked = self.view.as_ref().and_then(|own| own.blocked);
         if blocked.is_some_and(|(since, _)| at.cx().now().since(since) > self.config.patience) {
             self.stopped(at);
@@ -61,7 +61,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// Does what the highest ballot, or the next view, waits for.
-    fn halt(&mut self, at: &mut impl GroupPlace<M>) {
+    fn halt(&mut self, at: &mut dyn GroupPlace<M>) {
         let Some(own) = &mut self.view else { return };
         if own.proposer.is_some_and(|(_, waits)| waits) {
             own.fills = None;
@@ -79,7 +79,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// The log below delivers nothing more: the promise leaves.
-    pub(super) fn frozen(&mut self, at: &mut impl GroupPlace<M>, have: &[u32]) {
+    pub(super) fn frozen(&mut self, at: &mut dyn GroupPlace<M>, have: &[u32]) {
         let (votes, stops) = (self.is_ready, self.keeps(2));
         let Some(own) = &mut self.view else { return };
         own.holds(have);
@@ -95,7 +95,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// Handles ACCEPT.
-    pub(super) fn offer(&mut self, at: &mut impl GroupPlace<M>, from: Participant, choice: Choice) {
+    pub(super) fn offer(&mut self, at: &mut dyn GroupPlace<M>, from: Participant, choice: Choice) {
         let waits_for_target = self.keeps(3);
         let Some(own) = &mut self.view else { return };
         let fits = choice.target.len() == own.view.members.len()
@@ -118,7 +118,7 @@ impl<M: Octets> Views<M> {
     /// Handles INSTALL.
     pub(super) fn told_to_install(
         &mut self,
-        at: &mut impl GroupPlace<M>,
+        at: &mut dyn GroupPlace<M>,
         of: ViewKey,
         choice: Choice,
     ) {
@@ -156,7 +156,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// All of the target was delivered: it is accepted, or the next view begins.
-    pub(super) fn filled(&mut self, at: &mut impl GroupPlace<M>) {
+    pub(super) fn filled(&mut self, at: &mut dyn GroupPlace<M>) {
         let Some(own) = &mut self.view else { return };
         let Some(filled) = own.fills.take() else { return };
         if let Some(choice) = own.installs.take_if(|choice| choice.target == filled) {

@@ -43,7 +43,7 @@ use message::{Choice, Message, ViewKey, What, key};
 pub use message::{ViewsHeader, reencoded};
 use round::Round;
 
-const NAME: &str = "membership";
+const NAME: &str = "group membership";
 
 /// Who may join in one view, at most.
 const JOINERS_MOST: usize = 256;
@@ -219,7 +219,7 @@ impl<M: Octets> Views<M> {
     /// Says something of a view to a participant, which may be oneself.
     fn say(
         &mut self,
-        at: &mut impl GroupPlace<M>,
+        at: &mut dyn GroupPlace<M>,
         participant: Participant,
         of: ViewKey,
         ballot: Ballot,
@@ -235,7 +235,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// Says something to every member of the own view.
-    fn say_to_all(&mut self, at: &mut impl GroupPlace<M>, ballot: Ballot, what: &What) {
+    fn say_to_all(&mut self, at: &mut dyn GroupPlace<M>, ballot: Ballot, what: &What) {
         let Some(view) = self.view.as_ref().map(|own| own.view.clone()) else { return };
         for member in &view.members {
             self.say(at, member.participant, key(&view), ballot, what.clone());
@@ -243,18 +243,18 @@ impl<M: Octets> Views<M> {
     }
 
     /// Handles what was said, by others and then by oneself.
-    fn hear(&mut self, at: &mut impl GroupPlace<M>, from: Identity, message: Message) {
+    fn hear(&mut self, at: &mut dyn GroupPlace<M>, from: Identity, message: Message) {
         self.handle(at, from, message);
         self.hear_self(at);
     }
 
-    fn hear_self(&mut self, at: &mut impl GroupPlace<M>) {
+    fn hear_self(&mut self, at: &mut dyn GroupPlace<M>) {
         while let Some(message) = self.to_self.pop_front() {
             self.handle(at, self.own, message);
         }
     }
 
-    fn handle(&mut self, at: &mut impl GroupPlace<M>, from: Identity, message: Message) {
+    fn handle(&mut self, at: &mut dyn GroupPlace<M>, from: Identity, message: Message) {
         let Message { of, ballot, what } = message;
         let is_here = self.key() == Some(of);
         // A joiner is answered only where it is in the view already.
@@ -295,7 +295,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// Begins a view: below, then above, then with what waited for it.
-    fn enter(&mut self, at: &mut impl GroupPlace<M>, view: &GroupView) {
+    fn enter(&mut self, at: &mut dyn GroupPlace<M>, view: &GroupView) {
         let me = rank(view, self.own).map(|rank| Rank(rank as u16));
         let view = Arc::new(GroupView { me, ..view.clone() });
         self.round = None;
@@ -370,24 +370,24 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
         ..Facts::named(NAME)
     };
 
-    fn open(&mut self, _: &mut impl GroupPlace<M>, group: Participant, _: Credit) {
+    fn open(&mut self, _: &mut dyn GroupPlace<M>, group: Participant, _: Credit) {
         self.group = Some(group);
     }
 
-    fn opened(&mut self, at: &mut impl GroupPlace<M>, local: Participant, credit: Credit) {
+    fn opened(&mut self, at: &mut dyn GroupPlace<M>, local: Participant, credit: Credit) {
         self.own = (local, at.cx().random(u64::MAX));
         (self.silent, self.ticks) = (at.cx().now(), at.cx().now());
         at.opened(local, credit);
     }
 
-    fn send(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, to: GroupProperties) {
+    fn send(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, to: GroupProperties) {
         match &self.view {
             Some(InView { blocked: None | Some((_, false)), .. }) => at.send(batch, to),
             _ => self.held.push_back((batch, to)),
         }
     }
 
-    fn order(&mut self, at: &mut impl GroupPlace<M>, order: GroupOrder<M>) {
+    fn order(&mut self, at: &mut dyn GroupPlace<M>, order: GroupOrder<M>) {
         match order {
             GroupOrder::Blocked => self.stopped(at),
             GroupOrder::Ready => {
@@ -400,7 +400,7 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
         self.hear_self(at);
     }
 
-    fn notice(&mut self, at: &mut impl GroupPlace<M>, notice: GroupNotice<M>) {
+    fn notice(&mut self, at: &mut dyn GroupPlace<M>, notice: GroupNotice<M>) {
         match notice {
             GroupNotice::Outside(mut outsider) => {
                 let length = outsider.message.len();
@@ -434,7 +434,7 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
         self.hear_self(at);
     }
 
-    fn close(&mut self, at: &mut impl GroupPlace<M>) {
+    fn close(&mut self, at: &mut dyn GroupPlace<M>) {
         let is_alone = self.view.as_ref().is_none_or(|own| own.view.members.len() == 1);
         if is_alone {
             return at.close();
@@ -447,7 +447,7 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
         *self = Views::new(self.config);
     }
 
-    fn timeout(&mut self, at: &mut impl GroupPlace<M>) {
+    fn timeout(&mut self, at: &mut dyn GroupPlace<M>) {
         let now = at.cx().now();
         self.ticks = now + self.config.round / 12;
         if self.leaves.is_some_and(|leaves| leaves <= now) {

@@ -27,7 +27,7 @@ pub(super) struct Round {
 
 impl<M: Octets> Views<M> {
     /// Begins, goes on with, or gives up a proposal.
-    pub(super) fn go_on(&mut self, at: &mut impl GroupPlace<M>) {
+    pub(super) fn go_on(&mut self, at: &mut dyn GroupPlace<M>) {
         let (now, round) = (at.cx().now(), self.config.round);
         if let Some(own) = &self.round {
             if now.since(own.since) > round {
@@ -63,7 +63,7 @@ impl<M: Octets> Views<M> {
         }
     }
 
-    fn propose(&mut self, at: &mut impl GroupPlace<M>) {
+    fn propose(&mut self, at: &mut dyn GroupPlace<M>) {
         let Some(own) = &self.view else { return };
         let count = own.promised.count.max(self.most).saturating_add(1);
         let ballot = Ballot { count, incarnation: self.own.1 };
@@ -82,7 +82,7 @@ impl<M: Octets> Views<M> {
     /// Handles PROMISE.
     pub(super) fn promised(
         &mut self,
-        at: &mut impl GroupPlace<M>,
+        at: &mut dyn GroupPlace<M>,
         from: Identity,
         ballot: Ballot,
         (votes, have): (bool, Vec<u32>),
@@ -110,7 +110,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// Handles ACCEPTED.
-    pub(super) fn accepted(&mut self, at: &mut impl GroupPlace<M>, from: Identity, ballot: Ballot) {
+    pub(super) fn accepted(&mut self, at: &mut dyn GroupPlace<M>, from: Identity, ballot: Ballot) {
         let Some(rank) = self.rank(from) else { return };
         if let Some(round) = self.round.as_mut().filter(|round| round.ballot == ballot) {
             round.accepts.insert(rank);
@@ -119,7 +119,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// Handles REFUSE: somebody else proposes.
-    pub(super) fn refused(&mut self, at: &mut impl GroupPlace<M>, higher: Ballot) {
+    pub(super) fn refused(&mut self, at: &mut dyn GroupPlace<M>, higher: Ballot) {
         self.most = self.most.max(higher.count);
         if self.round.take_if(|round| round.ballot < higher).is_some() {
             let tenth = u64::try_from(self.config.round.as_millis()).unwrap_or(u64::MAX) / 6;
@@ -128,7 +128,7 @@ impl<M: Octets> Views<M> {
         }
     }
 
-    fn advance(&mut self, at: &mut impl GroupPlace<M>) {
+    fn advance(&mut self, at: &mut dyn GroupPlace<M>) {
         let halves = self.keeps(5);
         let (Some(own), Some(round)) = (&self.view, &self.round) else { return };
         let view = own.view.clone();
@@ -155,7 +155,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// A quorum has promised: this is the next view, if a quorum accepts it.
-    fn choose(&mut self, at: &mut impl GroupPlace<M>) {
+    fn choose(&mut self, at: &mut dyn GroupPlace<M>) {
         let (adopts, votes_at_once) = (self.keeps(4), !self.keeps(6));
         let (Some(own), Some(round)) = (&self.view, &mut self.round) else { return };
         let (old, ballot) = (own.view.clone(), round.ballot);
@@ -196,7 +196,7 @@ impl<M: Octets> Views<M> {
     }
 
     /// A quorum has accepted: both views are told.
-    fn conclude(&mut self, at: &mut impl GroupPlace<M>) {
+    fn conclude(&mut self, at: &mut dyn GroupPlace<M>) {
         let Some(choice) = self.round.take().and_then(|round| round.chosen) else { return };
         let Some(old) = self.view.as_ref().map(|own| own.view.clone()) else { return };
         let is_new =

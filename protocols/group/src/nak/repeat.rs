@@ -37,7 +37,7 @@ impl<M: Message> Nak<M> {
     /// Asks `to` for what is missing of a sender's casts.
     pub(super) fn ask(
         &mut self,
-        at: &mut impl GroupPlace<M>,
+        at: &mut dyn GroupPlace<M>,
         to: Participant,
         origin: usize,
         upto: u32,
@@ -59,7 +59,7 @@ impl<M: Message> Nak<M> {
     /// Answers a question for casts of this view, or of the last.
     fn repeat(
         &mut self,
-        at: &mut impl GroupPlace<M>,
+        at: &mut dyn GroupPlace<M>,
         to: Participant,
         header: NakHeader,
         FetchHeader { tag, count }: FetchHeader,
@@ -94,7 +94,7 @@ impl<M: Message> Nak<M> {
     }
 
     /// Takes what a target names, and nothing else.
-    pub(super) fn fill(&mut self, at: &mut impl GroupPlace<M>, upto: CastCounts, delivers: bool) {
+    pub(super) fn fill(&mut self, at: &mut dyn GroupPlace<M>, upto: CastCounts, delivers: bool) {
         let (Some(own), now) = (&mut self.view, at.cx().now()) else { return };
         own.frozen = true;
         if upto.len() == own.view.members.len() {
@@ -105,7 +105,7 @@ impl<M: Message> Nak<M> {
     }
 
     /// Tells once that all of the target is there; else it is asked for.
-    pub(super) fn filled(&mut self, at: &mut impl GroupPlace<M>) {
+    pub(super) fn filled(&mut self, at: &mut dyn GroupPlace<M>) {
         let members = self.view.as_ref().filter(|own| own.fills.is_some());
         for origin in 0..members.map_or(0, |own| own.view.members.len()) {
             self.rise(at, origin);
@@ -137,7 +137,7 @@ impl<M: Message> Nak<M> {
     /// Handles a message outside of the view; returns it where it is for the layers above.
     pub(super) fn outsider(
         &mut self,
-        at: &mut impl GroupPlace<M>,
+        at: &mut dyn GroupPlace<M>,
         mut outsider: Box<Outsider<M>>,
     ) -> Option<Box<Outsider<M>>> {
         let Ok(header) = outsider.message.pull::<NakHeader>() else {
@@ -172,7 +172,7 @@ impl<M: Message> Nak<M> {
 }
 
 fn outside<M: Message>(
-    at: &mut impl GroupPlace<M>,
+    at: &mut dyn GroupPlace<M>,
     participant: Participant,
     incarnation: u64,
     message: M,

@@ -1,0 +1,102 @@
+//! The descriptions of the layers in a file.
+
+use alloc::format;
+use core::net::SocketAddr;
+
+use stackwright_contract::Duration;
+use stackwright_contract::described::{Described, Parameter, ParameterKind, ParameterTable, Unfit};
+use stackwright_wire::Message;
+
+use crate::{
+    Detector, Mesh, MeshConfig, MicroLayer, Nak, NakConfig, SafeDelivery, StateTransfer,
+    TotalOrder, Views, ViewsConfig,
+};
+
+/// How long anything may take, in ms.
+const TIME: core::ops::RangeInclusive<u64> = 1..=3_600_000;
+
+const MESH: &[Parameter] = &[Parameter::required(
+    "with",
+    ParameterKind::Text,
+    "addresses and ports where the other members may be, with spaces between",
+)];
+const NAK: &[Parameter] = &[Parameter::new(
+    "report",
+    ParameterKind::Number,
+    "a member reports at least this often, in ms",
+)];
+const DETECTOR: &[Parameter] = &[Parameter::new(
+    "silence",
+    ParameterKind::Number,
+    "a member that is silent for this long is suspected, in ms",
+)];
+const MEMBERSHIP: &[Parameter] = &[
+    Parameter::new(
+        "founding",
+        ParameterKind::Number,
+        "begin a group after hearing of none for this long, in ms (default: never)",
+    ),
+    Parameter::new("state", ParameterKind::Truth, "a `group state` above has to be told the state"),
+];
+
+/// Returns the description of the carrier: the parameters that a file may set.
+pub const fn mesh<M: Message>() -> Described<Mesh<M>> {
+    let make = |table: &dyn ParameterTable, _| {
+        let mut config = MeshConfig::default();
+        for text in table.text("with").unwrap_or_default().split_whitespace() {
+            let is = || format!("has members such as 192.0.2.1:4370, and `{text}` stands there");
+            let peer: SocketAddr = text.parse().map_err(|_| Unfit { key: "with", is: is() })?;
+            config.peers.push(peer.into());
+        }
+        Ok(Mesh::new(config))
+    };
+    Described { parameters: MESH, make }
+}
+
+/// Returns the description of the layer that numbers and repeats casts.
+pub const fn nak<M: Message>() -> Described<MicroLayer<M, Nak<M>>> {
+    let make = |table: &dyn ParameterTable, _| {
+        let mut config = NakConfig::default();
+        config.report = time(table, "report")?.unwrap_or(config.report);
+        Ok(MicroLayer::new(Nak::new(config)))
+    };
+    Described { parameters: NAK, make }
+}
+
+/// Returns the description of the layer that detects silence.
+pub const fn detector<M: Message>() -> Described<MicroLayer<M, Detector>> {
+    let make = |table: &dyn ParameterTable, _| {
+        let silence = time(table, "silence")?.unwrap_or(Detector::SILENCE);
+        Ok(MicroLayer::new(Detector::new(silence)))
+    };
+    Described { parameters: DETECTOR, make }
+}
+
+/// Returns the description of the layer that agrees on views.
+pub const fn membership<M: Message>() -> Described<MicroLayer<M, Views<M>>> {
+    let make = |table: &dyn ParameterTable, _| {
+        let founding = time(table, "founding")?;
+        let state = table.truth("state") == Some(true);
+        Ok(MicroLayer::new(Views::new(ViewsConfig { founding, state, ..ViewsConfig::default() })))
+    };
+    Described { parameters: MEMBERSHIP, make }
+}
+
+/// Returns the description of the layer that delivers what a quorum has.
+pub const fn safe<M: Message>() -> Described<MicroLayer<M, SafeDelivery<M>>> {
+    Described { parameters: &[], make: |_, _| Ok(MicroLayer::new(SafeDelivery::new())) }
+}
+
+/// Returns the description of the layer that has one order.
+pub const fn total<M: Message>() -> Described<MicroLayer<M, TotalOrder<M>>> {
+    Described { parameters: &[], make: |_, _| Ok(MicroLayer::new(TotalOrder::new())) }
+}
+
+/// Returns the description of the layer that hands the state to members that join.
+pub const fn state<M: Message>() -> Described<MicroLayer<M, StateTransfer<M>>> {
+    Described { parameters: &[], make: |_, _| Ok(MicroLayer::new(StateTransfer::new())) }
+}
+
+fn time(table: &dyn ParameterTable, key: &'static str) -> Result<Option<Duration>, Unfit> {
+    Ok(table.within(key, TIME)?.map(Duration::from_millis))
+}
