@@ -34,6 +34,7 @@ const SOON: Nanoseconds = 30 * SECOND;
 /// - **The measure** is a model of both: CUBIC keeps about 1.2/√p packets in flight where a share p
 ///   of them is lost (Mathis et al.), of those that the path holds; BBR fills the path, less what
 ///   is lost. BBR takes over where it would deliver a fifth more, CUBIC where that is a twentieth.
+///   What is lost where a queue stands is congestion, and where the window doubled at the start.
 /// - **The successor inherits** what the path holds, by the greatest rate and the shortest round
 ///   trip of late.
 /// - **Damping.** A judge stays for a second and for ten round trips; each change back within 30 s
@@ -96,7 +97,7 @@ impl Fitted {
     fn fit(&mut self, view: &View) {
         let gain = self.monitor.gain();
         let suits = match self.judge {
-            Judge::Cubic(_) => gain < GAINS || !self.monitor.is_sure(),
+            Judge::Cubic(_) => gain < GAINS || !self.monitor.is_sure(GAINS),
             Judge::Bbr(_) => gain > GAINS_NO_MORE,
         };
         let least = (DWELL_ROUNDS * view.rtt.smoothed).max(self.dwell);

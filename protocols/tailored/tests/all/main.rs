@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod checks;
+mod fitted;
 mod flapping;
 mod negotiated;
 mod phased;
