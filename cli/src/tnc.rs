@@ -156,13 +156,13 @@ pub(crate) fn state_of_tnc(line: &str, event: &str) -> String {
     format!("no TNC at {line}: {why}; {advice}")
 }
 
-/// Lends the outlet of the whole to the one that there is.
-struct Lent<'a, O>(&'a mut O);
+/// Lends the outlet of the whole to the one that there is, which is compiled once, whoever stands
+/// on it.
+struct Lent<'a>(&'a mut dyn Outlet<TncFrames>);
 
-impl<P, O> Outlet<P> for Lent<'_, O>
+impl<P> Outlet<P> for Lent<'_>
 where
     P: Protocol<Provides = Frames<Message>, Uses = Readiness>,
-    O: Outlet<TncFrames>,
 {
     fn indicate(&mut self, indication: IndicationOf<P>) {
         self.0.indicate(indication);

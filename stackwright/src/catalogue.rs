@@ -1,7 +1,7 @@
 //! The catalogue of protocols: one line each.
 
 use stackwright_compose::graph::ProtocolRegistry;
-use stackwright_contract::words::Speaks;
+use stackwright_contract::words::{Port, Speaks};
 use stackwright_contract::{Facts, Nothing, Protocol, Service};
 use stackwright_transport::{Configuration, rules};
 use stackwright_wire::syntax::{Layout, Step};
@@ -32,14 +32,14 @@ pub struct CatalogueEntry {
     /// The policies of a transport with slots, in the order of
     /// [`SLOTS`](stackwright_transport::SLOTS), and the membership if there is one; else empty.
     pub policies: &'static [rules::Facts],
-    services: fn() -> [Vec<&'static str>; 2],
+    ports: fn() -> [Vec<Port>; 2],
 }
 
 impl CatalogueEntry {
     /// Returns the names of the services that it provides, and of those that it uses, where it may
     /// have several neighbours.
     pub fn services(&self) -> [Vec<&'static str>; 2] {
-        (self.services)()
+        names((self.ports)())
     }
 
     /// Sets the name of a protocol of which this is one role.
@@ -80,7 +80,7 @@ where
         syntax: &[],
         port: None,
         policies: &[],
-        services: services::<P, BufferTree, Nothing>,
+        ports: ports::<P, BufferTree, Nothing>,
     }
 }
 
@@ -89,10 +89,21 @@ pub fn services<P, M: Message, B: Service>() -> [Vec<&'static str>; 2]
 where
     P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>>,
 {
+    names(ports::<P, M, B>())
+}
+
+fn ports<P, M: Message, B: Service>() -> [Vec<Port>; 2]
+where
+    P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>>,
+{
     let (mut provides, mut uses) = (Vec::new(), Vec::new());
     P::Provides::ports(&mut provides);
     P::Uses::ports(&mut uses);
-    [provides, uses].map(|ports| ports.into_iter().map(|port| port.service).collect())
+    [provides, uses]
+}
+
+fn names(ports: [Vec<Port>; 2]) -> [Vec<&'static str>; 2] {
+    ports.map(|ports| ports.into_iter().map(|port| port.service).collect())
 }
 
 /// Turns the list below into a table of facts, and a registry of the protocols that a file

@@ -21,9 +21,12 @@ impl Replica {
             all.iter().filter(|at| **at != all[place]).map(|at| &**at).collect();
         let mut program = Command::new(PROGRAM);
         program.args(["group", "store", "--json", "--redis", "127.0.0.1:0", "--at", &all[place]]);
-        program.args(["--with", &others.join(",")]).stdout(Stdio::piped());
-        program.args(join.then_some("--join"));
-        let mut child = program.spawn().expect("the program starts");
+        program.args(["--with", &others.join(",")]).args(join.then_some("--join"));
+        Replica::run(&mut program)
+    }
+
+    fn run(program: &mut Command) -> Self {
+        let mut child = program.stdout(Stdio::piped()).spawn().expect("the program starts");
         let said = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut replica = Replica { child, said, redis: String::new() };
         let serving = replica.hears(|said| said["event"] == "serving");
@@ -153,6 +156,49 @@ fn a_client_holds_only_its_own_connection() {
     drop(deaf);
     let garbled = replica.says("*99\r\n");
     assert_eq!(garbled, "-ERR Protocol error: invalid multibulk length\r\n");
+}
+
+/// The built-in stack as a file, without one of its layers: what stood on it stands on `lower`.
+fn without(layer: &str, lower: &str) -> String {
+    let stack = include_str!("../../stacks/group-store.toml");
+    let table = format!("[{layer}]\nprotocol = \"group {layer}\"\nover = \"{lower}\"\n");
+    assert!(stack.contains(&table), "{table}");
+    let stack = stack.replace(&table, "").replace(&format!("\"{layer}\""), &format!("\"{lower}\""));
+    stack.replace("[\"state\"", &format!("[\"{}\"", if layer == "state" { lower } else { "state" }))
+}
+
+/// A layer that is left out takes a promise with it, and somebody above needs that.
+#[test]
+fn a_stack_file_without_a_layer_is_refused_by_who_needs_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("stack.toml");
+    for (layer, lower, says) in [
+        ("state", "total", "`replica` needs the state of the others for who joins"),
+        ("total", "safe", "`group state` needs delivery in one order at all members"),
+        ("safe", "membership", "`replica` needs delivery of what a quorum has"),
+    ] {
+        std::fs::write(&file, without(layer, lower)).expect("it is written");
+        let mut program = Command::new(PROGRAM);
+        program.args(["group", "store", "--at", "127.0.0.1:4370", "--stack"]).arg(&file);
+        let output = program.output().expect("it starts");
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert!(!output.status.success() && said.contains(says), "{layer}: {said}");
+    }
+}
+
+#[test]
+fn a_stack_file_says_what_the_options_would() {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let at = socket.local_addr().expect("bound").to_string();
+    drop(socket);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("stack.toml");
+    std::fs::write(&file, include_str!("../../stacks/group-store.toml")).expect("it is written");
+    let mut program = Command::new(PROGRAM);
+    program.args(["group", "store", "--json", "--redis", "127.0.0.1:0", "--at", &at]);
+    let mut replica = Replica::run(program.arg("--stack").arg(file));
+    replica.sees(1);
+    assert_eq!(replica.says("INCR a"), ":1\r\n+OK\r\n");
 }
 
 fn status(arguments: &[&str]) -> String {
