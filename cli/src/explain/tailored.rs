@@ -101,9 +101,9 @@ fn changes(plan: &Plan) -> Vec<Change> {
             what: "congestion",
             on: "CUBIC or BBR: the sender alone, by what is lost without a queue; the receiver is told \
                  nothing",
-            damping: "a change takes a gain of a fifth by the model, four lossy round trips of 16, and a \
-                      second and ten round trips since the last one; a change back soon after \
-                      doubles the time, up to 90 s",
+            damping: "a change takes a gain of a fifth by the model, losses in several of 16 round trips \
+                      or one where the path was not full, and a second and ten round trips since \
+                      the last one; a change back soon after doubles the time, up to 90 s",
             others: "no other one is tried: NewReno keeps less than CUBIC, and AIMD less than that",
         });
     }

@@ -20,8 +20,8 @@ const STRETCHES: usize = 16;
 const RATE_LEFT: f64 = 31.0 / 32.0;
 const RATE_LEFT_UNFILLED: f64 = 511.0 / 512.0;
 
-/// In so many stretches something has to be lost, beyond so many times what would be expected of the
-/// share that is asked about: a burst of a queue that overflows is no share.
+/// In so many stretches something has to be lost: a burst of a queue that overflows is no share. And
+/// in so many more times what would be expected of the share that is asked about, up to one.
 const LOSSY: f64 = 2.5;
 const BEYOND: f64 = 3.0;
 
@@ -136,7 +136,7 @@ impl Monitor {
         let holds = (self.holds() as f64 / self.packet).max(1.0);
         let share = (MATHIS * gain / holds).powi(2);
         let expected = share * self.losses.sent as f64 / self.packet;
-        f64::from(self.losses.stretches) >= LOSSY + BEYOND * expected
+        f64::from(self.losses.stretches) >= LOSSY + BEYOND * expected.min(1.0)
     }
 
     /// Returns how much more arrives where loss is not taken for congestion than where it is.

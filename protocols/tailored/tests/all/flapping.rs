@@ -38,7 +38,7 @@ fn path(loss: f64) -> Conditions {
     Conditions { delay, rate: Some(25_000), loss: loss.into(), ..Conditions::IDEAL }
 }
 
-/// Every two seconds a tenth of the packets is lost, or none; and both applications change their
+/// Every two seconds a quarter of the packets is lost, or none; and both applications change their
 /// minds as often. The rules change with each, for they are asked for; the congestion control,
 /// which nobody asks for, changes at most 60 times in an hour.
 #[test]
@@ -49,7 +49,7 @@ fn a_path_that_flaps_for_an_hour_makes_few_switches() {
     let (mut fitted, mut required, mut arrived) = (BTreeSet::new(), 0, 0_u64);
     for flap in 1..=1800 {
         let until = start + Duration::from_secs(2) * flap;
-        trial.set_conditions(&path(if flap % 2 == 0 { 0.1 } else { 0.0 }));
+        trial.set_conditions(&path(if flap % 2 == 0 { 0.25 } else { 0.0 }));
         let now = trial.now();
         let rule = if flap % 2 == 0 { ANY } else { ORDERED };
         required += u32::from(trial.ends[0].association.require(now, rule).is_none());
