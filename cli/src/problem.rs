@@ -83,6 +83,8 @@ pub(crate) enum Problem {
     NotOpen,
     #[error("{what}: {why}")]
     Unfit { what: String, why: &'static str },
+    #[error("{place}: {why}")]
+    Transcript { place: String, why: String },
     #[error("no stack or protocol `{}`: {why}", .name.display())]
     NoStack { name: PathBuf, why: io::Error },
     #[error("{0}")]

@@ -20,8 +20,14 @@ pub(crate) enum Spec {
     ///
     /// A line is the name of an ADU or input, and its values: Data 7 hello. Other lines are: room,
     /// drained, ended, a time as `spec draw` writes it (after 200 ms), and NAME = VALUE, which sets
-    /// the result of the host function NAME from then on.
+    /// the result of the host function NAME from then on. A last value of type `bytes` is the rest
+    /// of the line.
     Run(Role),
+    /// Follow a recorded dialogue, from standard input: each line must be a transition of a role.
+    ///
+    /// `> NAME values` is an ADU that the role sent, `< NAME values` one that it received; other
+    /// lines are those of `spec run`. What the role does not await at once is refused, not held.
+    Monitor(Monitor),
     /// Format protocols: indentation, spaces.
     Fmt(Format),
     /// Write test vectors, as JSON lines: runs that together cover each transition.
@@ -81,6 +87,19 @@ pub(crate) struct Role {
     /// The role [default: the first].
     #[arg(long, value_name = "NAME")]
     pub(crate) role: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  printf 'Find printer\\n> Question 0 printer\\n< Answer 0 7\\n' | stackwright spec monitor lookup.protocol")]
+pub(crate) struct Monitor {
+    #[command(flatten)]
+    pub(crate) of: Role,
+    /// Let up to N ADUs be sent before the role would send them: a peer that takes several commands
+    /// before it replies.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) ahead: usize,
 }
 
 #[derive(Args)]

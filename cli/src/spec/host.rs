@@ -79,27 +79,3 @@ fn shown(program: &Program, kind: ValueType, value: &Value) -> String {
         (Value::Fields(_), _) => String::from("…"),
     }
 }
-
-/// Reads a value of a type; `None` where the word is none.
-pub(super) fn value(program: &Program, kind: ValueType, word: &str) -> Option<Value> {
-    Some(match kind {
-        ValueType::Truth => Value::Number(match word {
-            "true" | "1" => 1,
-            "false" | "0" => 0,
-            _ => return None,
-        }),
-        ValueType::Number(bits) => {
-            let number: u64 = word.parse().ok()?;
-            Value::Number(if bits < 64 && number >> bits != 0 { return None } else { number })
-        }
-        ValueType::Enum(of) => {
-            let values = &program.enums[of].values;
-            Value::Number(values.iter().find(|(name, _)| name == word)?.1)
-        }
-        ValueType::Octets(length) => {
-            (word.len() as u64 == length).then(|| Value::Octets(word.into()))?
-        }
-        ValueType::Bytes => Value::Octets(word.into()),
-        ValueType::Adu(_) => return None,
-    })
-}

@@ -7,6 +7,7 @@
 //! | `check.rs` | what it promises is checked |
 //! | `make.rs` | what is made of a text: pictures, Rust, vectors, a text in the style |
 //! | `run.rs`, `host.rs` | a role is run by hand |
+//! | `monitor.rs` | a role follows a transcript |
 //! | `transport.rs` | the transports that phases select, as Rust |
 
 mod arguments;
@@ -14,6 +15,7 @@ mod begin;
 mod check;
 mod host;
 mod make;
+mod monitor;
 mod run;
 mod transport;
 
@@ -28,6 +30,7 @@ pub(crate) fn run(spec: &Spec) -> Result<(), Problem> {
         Spec::Draw(draw) => make::draw(draw),
         Spec::Gen(generate) => make::generate(generate),
         Spec::Run(run) => run::run(run),
+        Spec::Monitor(monitor) => monitor::monitor(monitor),
         Spec::Fmt(format) => make::format(format),
         Spec::Vectors(vectors) => make::vectors(vectors),
         Spec::Hash(hash) => make::hash(hash),

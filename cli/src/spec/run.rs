@@ -3,10 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead, IsTerminal};
 
-use stackwright_spec::{Compiled, Interpreter, SignalKind, Stimulus, Value};
+use stackwright_spec::{Compiled, Interpreter, RoleLine, SignalKind, Stimulus, Value};
 
 use super::arguments::Role;
-use super::host::{Host, value};
+use super::host::Host;
 use crate::problem::Problem;
 use crate::report::say;
 use crate::specification::Source;
@@ -56,39 +56,22 @@ impl<'a> ByHand<'a> {
     }
 
     fn obey(&mut self, line: &str) -> Result<(), &'static str> {
-        if let Some((name, word)) = line.split_once('=') {
-            return self.answer(name.trim(), word.trim());
-        }
         let role = &self.compiled.program.roles[self.nth];
-        // A time has several words.
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let is = |name: &str| role.signals.iter().position(|one| one.name == name);
-        let kind = |nth: usize| role.signals[nth].kind;
-        let whole = is(line).filter(|nth| kind(*nth).is_alone());
-        let all: Option<Vec<usize>> = words
-            .iter()
-            .map(|word| is(word).filter(|nth| kind(*nth) == SignalKind::Together))
-            .collect();
-        if let Some(together) = all {
-            self.react(Stimulus::Together(&together));
-            return Ok(());
-        }
-        let found = whole.or_else(|| is(words[0])).filter(|nth| kind(*nth).is_input());
-        let signal = found.ok_or("the role has no ADU, input or time of this name")?;
-        let params = &role.signals[signal].params;
-        let words = if whole.is_some() { &[][..] } else { &words[1..] };
-        if words.len() != params.len() {
-            return Err("it carries another number of values");
-        }
-        let values: Option<Vec<Value>> = words
-            .iter()
-            .zip(params)
-            .map(|(word, param)| value(&self.compiled.program, param.kind, word))
-            .collect();
-        let values = values.ok_or("a value is not of the type that was declared")?;
+        let (signal, values) = match RoleLine::read(self.compiled, self.nth, line)? {
+            RoleLine::Alone(signal, values) => (signal, values),
+            RoleLine::Together(inputs) => {
+                self.react(Stimulus::Together(&inputs));
+                return Ok(());
+            }
+            RoleLine::Answer(function, value) => {
+                self.host.answers.insert(role.functions[function].name.clone(), value);
+                return Ok(());
+            }
+        };
+        let kind = role.signals[signal].kind;
         if self.interpreter.hears(signal) {
             self.react(Stimulus::Alone(signal, &values));
-        } else if !matches!(kind(signal), SignalKind::Adu(_) | SignalKind::Input) {
+        } else if !matches!(kind, SignalKind::Adu(_) | SignalKind::Input) {
             say!("    not awaited here");
         } else if self.held.len() < HELD_MOST {
             say!("    held");
@@ -96,17 +79,6 @@ impl<'a> ByHand<'a> {
         } else {
             return Err("a thousand words are held already");
         }
-        Ok(())
-    }
-
-    /// Sets what a host function answers.
-    fn answer(&mut self, name: &str, word: &str) -> Result<(), &'static str> {
-        let functions = &self.compiled.program.roles[self.nth].functions;
-        let function = functions.iter().find(|one| one.name == name);
-        let kind = function.and_then(|one| one.result).ok_or("no host function answers this")?;
-        let value = value(&self.compiled.program, kind, word)
-            .ok_or("a value is not of the type that was declared")?;
-        self.host.answers.insert(name.to_owned(), value);
         Ok(())
     }
 

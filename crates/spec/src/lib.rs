@@ -38,7 +38,8 @@ mod text;
 mod tree;
 
 pub use back::{
-    Interpreter, OutOfRange, RoleHost, RustForm, Stimulus, Value, dot, list, rust, vectors,
+    Interpreter, OutOfRange, RoleHost, RoleLine, RustForm, Stimulus, TranscriptMonitor, Value, dot,
+    list, rust, vectors,
 };
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity, Span};
 pub use explore::{Checked, Conclusion, Counterexample, explore, explore_mixed};

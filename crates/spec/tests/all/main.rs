@@ -2,5 +2,6 @@
 
 mod explore;
 mod generated;
+mod monitors;
 mod refused;
 mod sources;

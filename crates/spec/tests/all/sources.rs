@@ -15,9 +15,9 @@ const SOURCES: &[Source] = &[
         &[("Sender", 3), ("Receiver", 2)],
     ),
     ("jis", include_str!("../sources/jis.protocol"), &[("Client", 7), ("Server", 4)]),
-    ("arrangement", include_str!("../sources/arrangement.protocol"), &[("Client", 5)]),
+    ("arrangement", include_str!("../sources/arrangement.protocol"), &[("Client", 7)]),
     ("picture", include_str!("../sources/picture.protocol"), &[("Viewer", 3), ("Gallery", 5)]),
-    ("ftp", include_str!("../sources/ftp.protocol"), &[("Client", 11)]),
+    ("ftp", include_str!("../sources/ftp.protocol"), &[("Client", 15)]),
 ];
 
 fn rendered(name: &str, text: &str, told: &[Diagnostic]) -> String {

@@ -265,6 +265,7 @@ impl<M: Message> Client<M> {
             }
             state.data = Data::Finished { association };
             out.request(StreamsRequest::Finish { association });
+            cx.event(NAME, format_args!("end of data"));
             self.touch(cx, session);
             self.transfer_may_be_over(cx, session, out);
         }
