@@ -5,6 +5,7 @@
 mod buffer;
 mod crowd;
 mod ends;
+mod monitor;
 mod moves;
 mod scene;
 

@@ -127,6 +127,22 @@ fn sender(what: &str) -> Option<&str> {
     Some(from.split_once(' ')?.0)
 }
 
+/// The packets of a capture: those of its enhanced packet blocks (pcapng, §4.3).
+fn packets(mut captured: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let number = |octets: &[u8], at: usize| {
+        u32::from_le_bytes(octets[at..at + 4].try_into().expect("four octets")) as usize
+    };
+    let blocks = std::iter::from_fn(move || {
+        let length = (!captured.is_empty()).then(|| number(captured, 4))?;
+        let (block, rest) = captured.split_at(length);
+        captured = rest;
+        Some(block)
+    });
+    blocks
+        .filter(move |block| number(block, 0) == 6)
+        .map(move |block| &block[28..][..number(block, 20)])
+}
+
 /// The server listens, and awaits a client.
 fn listens<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static>(
     world: &mut World<M>,
@@ -170,6 +186,18 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
     pub(crate) fn of(
         seed: u64,
         conditions: Conditions,
+        talkers: [Talker; 2],
+        layer: impl Fn(Config, u64) -> P,
+    ) -> Self {
+        let mut scene = Scene::unopened(seed, conditions, talkers, layer);
+        scene.opens();
+        scene
+    }
+
+    /// The same, before the client asks for a session.
+    pub(crate) fn unopened(
+        seed: u64,
+        conditions: Conditions,
         [hears, talker]: [Talker; 2],
         layer: impl Fn(Config, u64) -> P,
     ) -> Self {
@@ -183,18 +211,32 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
         };
         let server = world.add(here, stack(here, 1), hears);
         let client = world.add(there, stack(there, 2), talker);
-        let local = SocketAddr::from((SERVER, 7)).into();
         listens(&mut world, server);
-        world.ask(
-            client,
-            DatagramsRequest::Open {
-                association: ASSOCIATION,
-                remote: local,
-                credit: ROOM,
-                local: None,
-            },
-        );
         Scene { world, server, client }
+    }
+
+    fn opens(&mut self) {
+        let remote = SocketAddr::from((SERVER, 7)).into();
+        self.world.ask(
+            self.client,
+            DatagramsRequest::Open { association: ASSOCIATION, remote, credit: ROOM, local: None },
+        );
+    }
+
+    /// The client asks for a session, and all takes its course: each packet that left it or reached
+    /// it, from the header of IP on, and when.
+    pub(crate) fn watched(mut self) -> Vec<(Instant, Vec<u8>)> {
+        self.world.keep_packets(&[CLIENT.into()]);
+        self.opens();
+        let mut seen = Vec::new();
+        loop {
+            let (now, captured) = (self.world.now(), self.world.take_packets());
+            seen.extend(packets(&captured).map(|packet| (now, packet.to_vec())));
+            let is_over = self.world.application(self.client).ended.is_some();
+            if is_over || !self.world.step() {
+                return seen;
+            }
+        }
     }
 
     /// Of the packets that leave from now on, exactly those are lost: the n-th one where the n-th
