@@ -15,6 +15,7 @@ use stackwright_programs::servers::{
     Server, Vsftpd, may_mount, proftpd, pure_ftpd, vsftpd, vsftpd_for,
 };
 
+use crate::dialogue::{follow, transcript};
 use crate::interrupted::{LEFT, leave_part, resumed_at};
 use crate::setting::{ignorable, our_client};
 
@@ -49,7 +50,7 @@ impl Daemon {
 type Move = fn(&Scene);
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let kinds: [(&str, Move); 9] = [
+    let kinds: [(&str, Move); 10] = [
         ("sizes", sizes),
         ("names", names),
         ("folders", folders),
@@ -57,6 +58,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("links", links),
         ("file-is-listed", listed_file),
         ("absent", absent),
+        ("dialogue", dialogue),
         ("get-resumed", resumed),
         ("get-of-another", another),
     ];
@@ -232,6 +234,16 @@ fn absent(scene: &Scene) {
     run(our_client("ls").arg(scene.url("nothing"))).exited(1);
     scene.get("nothing", "arrived").exited(1);
     assert_eq!(scene.near.names(), [""; 0], "nothing is left");
+}
+
+/// Each command and reply is a transition of the specification. These servers take commands before
+/// they have replied to the one before.
+fn dialogue(scene: &Scene) {
+    fs::write(scene.served.join("file"), octets(5, 300_000)).expect("a folder of ours");
+    let mut get = our_client("get");
+    get.arg("--verbose").arg(scene.url("file")).arg(scene.near.join("file"));
+    let said = run(&mut get).succeeded().complaints;
+    follow(&transcript(&String::from_utf8_lossy(&said)), 2);
 }
 
 /// Lets a run be killed when it has left something of a file.

@@ -7,6 +7,7 @@
 
 mod crowd;
 mod daemons;
+mod dialogue;
 mod hostile_clients;
 mod hostile_servers;
 mod interrupted;
