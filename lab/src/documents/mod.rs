@@ -1,6 +1,7 @@
 //! The five documents: where each part of them is, and E1–E26, their experiments, each with the
 //! command that repeats it. `docs/documents.md` is written from here.
 
+mod effort;
 mod experiments;
 mod page;
 

@@ -32,7 +32,7 @@ const DOCUMENTS: &[[&str; 3]] = &[
         "STRL and UTS, De Silva et al. (1996)",
         "protocols generated from a specification, transports selected by the application, a JPEG image server",
         "[specifications](../crates/spec), [roles](../crates/role), [tailored](../protocols/tailored), \
-         [JIS](../protocols/jis); changing a transport while data flow is open",
+         [JIS](../protocols/jis); [what the document compares](strl-and-uts.md), here",
     ],
     [
         "ARTP, technical report (2004)",
@@ -66,6 +66,7 @@ pub(super) fn page() -> String {
             experiment.ours,
         );
     }
+    super::effort::section(&mut page);
     page
 }
 

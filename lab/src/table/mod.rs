@@ -18,6 +18,7 @@
 //! | [`soak`] | E25: many octets, many associations, and what they hold |
 //! | [`inet`] | TCP and IP of our own beside smoltcp and the kernel's |
 //! | [`bindings`] | ARTP from Rust, C and Python |
+//! | [`switching`] | E21: messages that wait for a change of the transport |
 //! | [`placement`] | E19: a transport in its program, and in a server |
 //! | [`radio`] | E8, E9: files by packet radio |
 //! | [`xstp`] | XSTP beside TCP over losses and passes |
@@ -48,6 +49,7 @@ mod radio;
 mod recovery;
 mod run;
 mod soak;
+mod switching;
 mod transports;
 mod wire;
 mod xstp;
@@ -144,7 +146,7 @@ impl<Task, Ground> AnyTable for Table<Task, Ground> {
 }
 
 /// All tables, in the order of `all`.
-pub(crate) fn tables() -> [&'static dyn AnyTable; 31] {
+pub(crate) fn tables() -> [&'static dyn AnyTable; 32] {
     [
         map::TABLE,
         demux::TABLE,
@@ -162,6 +164,7 @@ pub(crate) fn tables() -> [&'static dyn AnyTable; 31] {
         loss::TABLE,
         paths::TABLE,
         adaptive::TABLE,
+        switching::TABLE,
         inet::TABLE,
         bindings::TABLE,
         placement::TABLE,

@@ -127,7 +127,7 @@ fn two_transfers_share_a_link() {
 fn every_table_names_its_cells() {
     let tables = run(&mut lab(&["table", "--list"])).succeeded().text();
     let names: Vec<_> = tables.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names.len(), 31, "{tables}");
+    assert_eq!(names.len(), 32, "{tables}");
     for name in names {
         let cells = run(&mut lab(&["table", name, "--cells", "--quick"])).succeeded().text();
         let mut cells: Vec<_> = cells.lines().collect();
