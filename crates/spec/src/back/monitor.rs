@@ -19,7 +19,7 @@ use crate::program::{RoleProgram, SignalKind, ValueType};
 /// What the role does not await at once is refused, though a role would hold it: it came too early.
 ///
 /// ```
-/// let text = "protocol P version 1 { adu Ask; adu Reply { n: u8; }
+/// let text = "protocol P version 1 { adu Ask {} adu Reply { n: u8; }
 ///     role R { sends Ask; receives Reply; send Ask; await Reply(r) where r.n == 1; send Ask; } }";
 /// let compiled = stackwright_spec::compile(text).unwrap();
 /// let mut monitor = stackwright_spec::TranscriptMonitor::new(&compiled, 0, 0);
