@@ -8,8 +8,9 @@ use stackwright_spec::{RustForm, compile, rust};
 const PLAIN: [(&str, &str); 3] =
     [("abro", "abro"), ("jis", "jis"), ("stop_and_wait", "stop-and-wait")];
 
-const ON_THE_CONTRACT: [(&str, &str); 7] = [
+const ON_THE_CONTRACT: [(&str, &str); 8] = [
     ("beats", "beats"),
+    ("greeting", "greeting"),
     ("meter_1", "meter-1"),
     ("meter_2", "meter-2"),
     ("picture", "picture"),

@@ -215,6 +215,7 @@ impl Wire<'_> {
         match expr {
             Expr::Number(number) | Expr::Constant { value: number, .. } => number.to_string(),
             Expr::Truth(truth) => truth.to_string(),
+            Expr::Octets { octets, .. } => format!("\"{}\"", octets.escape_ascii()),
             Expr::Variable(_) => "variable".into(),
             Expr::Field { field, signal } => match self.role.signals[usize::from(*signal)].kind {
                 SignalKind::Adu(_) => format!("field{field}"),

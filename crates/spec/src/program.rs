@@ -149,6 +149,11 @@ pub struct WaitTimer {
 pub(crate) enum Expr {
     Number(u64),
     Truth(bool),
+    /// Octets of the text, and whether they are of a fixed number.
+    Octets {
+        octets: Vec<u8>,
+        fixed: bool,
+    },
     Constant {
         of: usize,
         value: u64,

@@ -207,6 +207,7 @@ pub(crate) struct Expression {
 pub(crate) enum ExpressionKind {
     Number(u64),
     Truth(bool),
+    Octets(Vec<u8>),
     Name(String),
     Field(Ident, Ident),
     Call(Ident, Vec<Expression>),

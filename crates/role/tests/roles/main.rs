@@ -4,6 +4,7 @@
 mod adapter;
 mod beats_come;
 mod beside;
+mod greets;
 mod names;
 mod ping_pong_talk;
 mod talker;

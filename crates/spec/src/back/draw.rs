@@ -79,12 +79,12 @@ pub fn dot(program: &Program, nth: usize, automaton: &Automaton) -> String {
     for (state, transitions) in all.iter().enumerate() {
         for one in transitions {
             let to = one.to.map_or("end".into(), |to| format!("S{to}"));
-            let mut label = words.conditions(&one.conditions);
+            let quoted = |said: String| said.replace('\\', "\\\\").replace('"', "\\\"");
+            let mut label = quoted(words.conditions(&one.conditions));
             if !one.acts.is_empty() {
-                let _ = write!(label, "\\n/ {}", words.acts(&one.acts));
+                let _ = write!(label, "\\n/ {}", quoted(words.acts(&one.acts)));
             }
-            let _ =
-                writeln!(drawn, "  S{state} -> {to} [label=\"{}\"];", label.replace('"', "\\\""));
+            let _ = writeln!(drawn, "  S{state} -> {to} [label=\"{label}\"];");
         }
     }
     drawn + "}\n"

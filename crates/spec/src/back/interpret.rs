@@ -215,6 +215,7 @@ impl<'a> Interpreter<'a> {
     ) -> Result<Value, OutOfRange> {
         Ok(match expr {
             Expr::Number(number) => Value::Number(*number),
+            Expr::Octets { octets, .. } => Value::Octets(octets.clone()),
             Expr::Constant { value, .. } => Value::Number(*value),
             Expr::Truth(truth) => Value::Number(u64::from(*truth)),
             Expr::Variable(nth) => Value::Number(self.variables[*nth]),

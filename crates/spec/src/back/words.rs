@@ -80,6 +80,7 @@ impl Words<'_> {
         match expr {
             Expr::Number(number) => number.to_string(),
             Expr::Truth(truth) => truth.to_string(),
+            Expr::Octets { octets, .. } => format!("\"{}\"", octets.escape_ascii()),
             Expr::Constant { of, value } => {
                 let values = &self.program.enums[*of].values;
                 let name = values.iter().find(|(_, one)| one == value);

@@ -43,6 +43,12 @@ impl Lowering<'_> {
         match &expression.is {
             ExpressionKind::Number(number) => Some((Expr::Number(*number), ValueType::Number(64))),
             ExpressionKind::Truth(truth) => Some((Expr::Truth(*truth), ValueType::Truth)),
+            ExpressionKind::Octets(octets) => {
+                let fixed = matches!(wanted, Some(ValueType::Octets(_)));
+                let length = octets.len() as u64;
+                let kind = if fixed { ValueType::Octets(length) } else { ValueType::Bytes };
+                Some((Expr::Octets { octets: octets.clone(), fixed }, kind))
+            }
             ExpressionKind::Name(name) => self.named(name, expression.at, wanted),
             ExpressionKind::Field(of, field) => self.field(of, field),
             ExpressionKind::Call(function, arguments) => {

@@ -68,7 +68,7 @@ fn of_variables(expression: &Expression, role: &RoleProgram, told: &mut Vec<Diag
             of_variables(right, role, told);
         }
         ExpressionKind::Number(_) | ExpressionKind::Truth(_) => {}
-        ExpressionKind::Field(..) | ExpressionKind::Call(..) => {
+        ExpressionKind::Field(..) | ExpressionKind::Call(..) | ExpressionKind::Octets(_) => {
             let says = "a property speaks of variables alone";
             told.push(Diagnostic::new(DiagnosticCode::Property, expression.at, says));
         }

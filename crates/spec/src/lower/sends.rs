@@ -99,7 +99,16 @@ impl Lowering<'_> {
         let mut lacks = Vec::new();
         for field in &declared.fields {
             match fields.iter().find(|(name, _)| name.name == field.name) {
-                Some((_, value)) => values.push(self.typed(value, field.kind)),
+                Some((_, value)) => {
+                    let typed = self.typed(value, field.kind);
+                    if let (Some(Expr::Octets { octets, .. }), Some(most)) = (&typed, field.most)
+                        && octets.len() as u64 > most
+                    {
+                        let says = format!("{} octets are more than {most}", octets.len());
+                        self.tell(Diagnostic::new(DiagnosticCode::OutOfRange, value.at, says));
+                    }
+                    values.push(typed);
+                }
                 None => lacks.push(field.name.as_str()),
             }
         }

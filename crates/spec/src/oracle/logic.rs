@@ -284,7 +284,7 @@ impl Reaction<'_> {
                 let (one, other) = (self.value(one, variable), self.value(other, variable));
                 compute(*operator, one, other).expect("values are small")
             }
-            Expr::Whole { .. } => unreachable!("no text has it"),
+            Expr::Whole { .. } | Expr::Octets { .. } => unreachable!("no text has it"),
         }
     }
 }

@@ -68,6 +68,11 @@ impl Reader<'_> {
                 self.step();
                 ExpressionKind::Number(number)
             }
+            Token::Octets => {
+                let octets = super::lex::octets(self.said(at)).unwrap_or_default();
+                self.step();
+                ExpressionKind::Octets(octets)
+            }
             Token::Sign("!") => {
                 self.step();
                 ExpressionKind::Not(Box::new(self.nested(Self::operand)?))

@@ -29,6 +29,7 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
     let (mut depth, mut last): (usize, Option<(Span, Option<Token>)>) = (0, None);
     for (at, token) in pieces {
         let said: String = match token {
+            Some(Token::Octets) => text[at.start as usize..at.end as usize].to_owned(),
             Some(_) => text[at.start as usize..at.end as usize].split_whitespace().collect(),
             None => text[at.start as usize..at.end as usize].trim_end().to_owned(),
         };

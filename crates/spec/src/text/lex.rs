@@ -13,6 +13,8 @@ pub(crate) enum Token {
     /// Letters and digits that begin with a digit and are no number: a hash.
     Word,
     Sign(&'static str),
+    /// Octets in quotation marks.
+    Octets,
     End,
 }
 
@@ -62,6 +64,18 @@ pub(crate) fn tokens(text: &str, told: &mut Vec<Diagnostic>) -> Tokens {
             let place = span(at, end);
             tokens.push(Lexed { token: word(&text[at..end], place, told), at: place });
             at = end;
+        } else if first == '"' {
+            let end = at + quoted(rest).unwrap_or(rest.find('\n').unwrap_or(rest.len()));
+            tokens.push(Lexed { token: Token::Octets, at: span(at, end) });
+            if octets(&text[at..end]).is_none() {
+                let says = "these are no octets in quotation marks".to_owned();
+                told.push(
+                    Diagnostic::new(DiagnosticCode::Character, span(at, end), says).help(
+                        "they end on their line; there are `\\r`, `\\n`, `\\0`, `\\\"`, `\\\\` and `\\x1f`",
+                    ),
+                );
+            }
+            at = end;
         } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
             tokens.push(Lexed { token: Token::Sign(sign), at: span(at, at + sign.len()) });
             at += sign.len();
@@ -74,7 +88,7 @@ pub(crate) fn tokens(text: &str, told: &mut Vec<Diagnostic>) -> Tokens {
             told.push(match first {
                 '&' => flaw.help("`&&` is written of two").instead(place, "&&"),
                 '|' => flaw.help("`||` is written of two").instead(place, "||"),
-                '"' | '\'' => flaw.help("there are no strings: the host has them"),
+                '\'' => flaw.help("octets stand in `\"`"),
                 '#' => flaw.help("a comment begins with `//`").instead(place, "//"),
                 _ => flaw,
             });
@@ -83,6 +97,40 @@ pub(crate) fn tokens(text: &str, told: &mut Vec<Diagnostic>) -> Tokens {
     }
     tokens.push(Lexed { token: Token::End, at: span(text.len(), text.len()) });
     Tokens { tokens, comments }
+}
+
+/// Returns how long octets in quotation marks are, if they end.
+fn quoted(rest: &str) -> Option<usize> {
+    let mut escaped = false;
+    let end = rest.bytes().skip(1).take_while(|octet| *octet != b'\n').position(|octet| {
+        let ends = octet == b'"' && !escaped;
+        escaped = octet == b'\\' && !escaped;
+        ends
+    });
+    end.map(|end| end + 2)
+}
+
+/// Reads octets in quotation marks; `None` where they do not end, or an escape is none.
+pub(crate) fn octets(quoted: &str) -> Option<Vec<u8>> {
+    let mut rest = quoted.strip_prefix('"')?.strip_suffix('"')?.bytes();
+    let mut octets = Vec::new();
+    while let Some(octet) = rest.next() {
+        octets.push(match octet {
+            b'\\' => match rest.next()? {
+                b'r' => b'\r',
+                b'n' => b'\n',
+                b'0' => 0,
+                same @ (b'"' | b'\\') => same,
+                b'x' => {
+                    let mut digit = || char::from(rest.next()?).to_digit(16);
+                    (digit()? * 16 + digit()?) as u8
+                }
+                _ => return None,
+            },
+            octet => octet,
+        });
+    }
+    Some(octets)
 }
 
 fn word(word: &str, at: Span, told: &mut Vec<Diagnostic>) -> Token {

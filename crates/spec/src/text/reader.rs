@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
         match token {
             Token::Name => self.said(at) == word,
             Token::Sign(sign) => sign == word,
-            Token::Number(_) | Token::Word | Token::End => false,
+            Token::Number(_) | Token::Word | Token::Octets | Token::End => false,
         }
     }
 

@@ -32,10 +32,17 @@ fn cases() -> Vec<(&'static str, String)> {
         role(&format!("input {};\n        {}", names.join(", "), waits.join(" || ")))
     };
     let many_cases = format!("await {}", "case 1 s { } ".repeat(17));
+    let too_many =
+        format!("sends Ask; send Ask {{ number: 1, kind: One, body: \"{}\" }};", "x".repeat(101));
     let roles = [
         ("character", "emit @;"),
         ("one-bar", "{ halt; } | { halt; }"),
         ("string", "output O; emit \"O\";"),
+        ("octets-without-end", "output O(text: bytes); emit O(\"no end);"),
+        ("octets-escaped", "output O(text: bytes); emit O(\"\\q\");"),
+        ("octets-of-another-number", "host f(four: octets<4>); call f(\"three\");"),
+        ("octets-too-many", too_many.as_str()),
+        ("octets-compared", "if \"a\" == \"b\" { halt; }"),
         ("no-semicolon", "output O;\n        emit O\n        halt;"),
         ("misspelt-statement", "input I; awiat I;"),
         ("keyword-as-name", "output loop; emit loop;"),

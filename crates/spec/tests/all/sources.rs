@@ -17,6 +17,7 @@ const SOURCES: &[Source] = &[
     ("jis", include_str!("../sources/jis.protocol"), &[("Client", 7), ("Server", 4)]),
     ("arrangement", include_str!("../sources/arrangement.protocol"), &[("Client", 7)]),
     ("picture", include_str!("../sources/picture.protocol"), &[("Viewer", 3), ("Gallery", 5)]),
+    ("greeting", include_str!("../sources/greeting.protocol"), &[("Caller", 3), ("Listener", 3)]),
     ("ftp", include_str!("../sources/ftp.protocol"), &[("Client", 15)]),
 ];
 

@@ -2,10 +2,13 @@
 
 use std::fmt::Write;
 
-use super::names::{behind, camel, event, free, has_body, head};
-use super::role::{Writing, filled};
+use super::names::{behind, camel, event, free, has_body, head, octets_function};
+use super::role::{Writing, filled, spells};
 use crate::program::{NamedType, PhaseBinding, PhasePlan, SignalKind, ValueType};
 use crate::services;
+
+/// The room for headers in front of octets of the text.
+const HEADROOM: usize = 64;
 
 const PART: &str = "
     /// The role on the contract: a state, variables, and the functions of its application.
@@ -221,6 +224,13 @@ impl Writing<'_> {
                 self.names(&function.params).join(", ")
             );
             written.push_str(&self.function(nth, &call));
+        }
+        if spells(self.role) {
+            let _ = writeln!(
+                written,
+                "        fn {}(&self, octets: &'static [u8]) -> M {{\n            M::with_headroom({HEADROOM}, octets)\n        }}",
+                octets_function(self.program, self.role)
+            );
         }
         let (phase, enters) = match (self.program.switches(), self.program.phases.len()) {
             (true, _) => (", phase: u8", "            self.out.enter(phase);\n"),

@@ -120,6 +120,12 @@ pub(super) fn function(program: &Program, role: &RoleProgram, nth: usize) -> Str
     free(written, |one| own(one) || role.functions.iter().any(|other| snake(&other.name) == one))
 }
 
+/// Returns the name of the function of the host that makes octets of the text a message.
+pub(super) fn octets_function(program: &Program, role: &RoleProgram) -> String {
+    let functions = 0..role.functions.len();
+    free("octets".into(), |one| functions.clone().any(|nth| function(program, role, nth) == one))
+}
+
 /// A name that is not taken.
 pub(crate) fn free(mut name: String, is_taken: impl Fn(&str) -> bool) -> String {
     while is_taken(&name) {

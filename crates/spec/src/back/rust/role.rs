@@ -3,10 +3,12 @@
 use std::fmt::Write;
 
 use super::RustForm;
-use super::names::{behind, body, camel, event, function, has_body, head, module, plain, snake};
+use super::names::{
+    behind, body, camel, event, function, has_body, head, module, octets_function, plain, snake,
+};
 use super::step;
 use crate::machine::Automaton;
-use crate::program::{NamedType, Program, RoleProgram, SignalKind, ValueType};
+use crate::program::{Action, Expr, NamedType, Program, RoleProgram, SignalKind, ValueType};
 
 const TABLES: &str = r"
     /// Which events each state hears; what else comes is held.
@@ -110,6 +112,27 @@ fn has_bodies(program: &Program, role: &RoleProgram) -> bool {
         .flat_map(|function| function.params.iter().map(|param| param.kind).chain(function.result));
     let sent = role.sends.iter().map(|adu| ValueType::Adu(*adu));
     of_signals.chain(of_functions).chain(sent).any(|kind| is_body(program, kind))
+}
+
+/// Whether octets of any number stand in the text of a role.
+pub(super) fn spells(role: &RoleProgram) -> bool {
+    fn has(expr: &Expr) -> bool {
+        match expr {
+            Expr::Octets { fixed, .. } => !fixed,
+            Expr::Call(_, all) => all.iter().any(has),
+            Expr::Not(inner) => has(inner),
+            Expr::Binary(_, left, right) => has(left) || has(right),
+            _ => false,
+        }
+    }
+    let of_actions = role.actions.iter().flat_map(|(action, _)| match action {
+        Action::Call { arguments: all, .. } | Action::Send { fields: all, .. } => &all[..],
+        Action::Assign { value, .. } => core::slice::from_ref(value),
+        Action::Start(_) => &[],
+    });
+    let of_emissions = role.emissions.iter().flat_map(|emission| &emission.values);
+    let of_questions = role.questions.iter().map(|question| &question.asks);
+    of_actions.chain(of_emissions).chain(of_questions).any(has)
 }
 
 impl Writing<'_> {
@@ -305,6 +328,13 @@ impl Writing<'_> {
         for (nth, function) in self.role.functions.iter().enumerate() {
             let _ = writeln!(written, "        /// `{}`.", function.name);
             written.push_str(&self.function(nth, ";\n"));
+        }
+        if spells(self.role) {
+            let _ = writeln!(
+                written,
+                "        /// Makes octets of the text a message.\n        fn {}(&self, octets: &'static [u8]) -> M;",
+                octets_function(self.program, self.role)
+            );
         }
         let phase = if self.program.phases.len() > 1 { ", phase: u8" } else { "" };
         for adu in &self.role.sends {

@@ -2,7 +2,8 @@
 //! fails.
 
 use super::names::{
-    behind, body, camel, enumeration, field as named, has_body, plain, snake, unsigned,
+    behind, body, camel, enumeration, field as named, has_body, octets_function, plain, snake,
+    unsigned,
 };
 use super::role::Writing;
 use crate::program::{Expr, SignalKind, ValueType};
@@ -27,6 +28,13 @@ impl Writing<'_> {
         match expr {
             Expr::Number(number) => sure(format!("{number}_u64"), bits_of(*number)),
             Expr::Truth(truth) => sure(truth.to_string(), 1),
+            Expr::Octets { octets, fixed: true } => {
+                sure(format!("*b\"{}\"", octets.escape_ascii()), 0)
+            }
+            Expr::Octets { octets, fixed: false } => {
+                let name = octets_function(self.program, self.role);
+                sure(format!("&host.{name}(b\"{}\")", octets.escape_ascii()), 0)
+            }
             Expr::Constant { of, value } => {
                 let values = &self.program.enums[*of].values;
                 let name = values.iter().find(|(_, one)| one == value).map_or("", |(name, _)| name);
