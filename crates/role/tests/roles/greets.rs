@@ -47,8 +47,10 @@ impl Application<Stack<caller::Part<()>>> for Told {
         told: RoleIndication<caller::Output<M>>,
         _: &mut Asks<Stack<caller::Part<()>>>,
     ) {
-        if let RoleIndication::Told { output: caller::Output::Said { text }, .. } = told {
-            self.keep(text);
+        match told {
+            RoleIndication::Told { output: caller::Output::Said { text }, .. } => self.keep(text),
+            RoleIndication::Told { output: caller::Output::Answered, .. } => self.0.push(b'.'),
+            _ => {}
         }
     }
 }
@@ -86,5 +88,6 @@ fn octets_of_the_text_are_sent_and_told() {
     world.ask(client, RoleRequest::Open { association, remote: local, local: None, credit });
     world.run_for(Duration::from_secs(1));
     assert_eq!(world.application(server).0, b"\\ called\r\n");
-    assert_eq!(world.application(client).0, b"hello // \"you\"");
+    // Two outputs of one instant are told in their order.
+    assert_eq!(world.application(client).0, b"hello // \"you\".");
 }
