@@ -23,7 +23,7 @@ use stackwright_contract::{
 };
 use stackwright_wire::{Message, Pool};
 
-use crate::flow::Flow;
+use crate::flow::{Flow, Quiet};
 use crate::readiness::{Readiness, Ready, token};
 use crate::registry::Registry;
 
@@ -179,7 +179,7 @@ impl<M: Message> Programs<M> {
         let Some(Caller { flow, program, .. }) = self.names.get_mut(association) else { return };
         let Connected::Runs(_, socket) = program else { return };
         // A program that reads no more may still have something to say.
-        if let Ok(octets @ 1..) = flow.write(cx, NAME, &*socket) {
+        if let Ok(octets @ 1..) = flow.write(cx, NAME, Quiet(socket)) {
             let credit = Credit::of_octets(octets);
             out.request(Either::Left(StreamsRequest::Credit { association, credit }));
         }

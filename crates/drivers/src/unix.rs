@@ -14,7 +14,7 @@ use stackwright_contract::{
 };
 use stackwright_wire::{Message, Pool};
 
-use crate::flow::{Flow, HungUp, SEND_ROOM};
+use crate::flow::{Flow, HungUp, Quiet, SEND_ROOM};
 use crate::readiness::{Readiness, Ready, token};
 use crate::registry::Registry;
 use crate::unopened::unbound;
@@ -145,7 +145,7 @@ impl<M: Message> UnixStreams<M> {
         let Some(socket) = self.sockets.get_mut(name) else { return };
         socket.due = false;
         let Socket { stream, flow, .. } = &mut **socket;
-        let written = flow.write(cx, NAME, &mut *stream).map(|octets| {
+        let written = flow.write(cx, NAME, Quiet(stream)).map(|octets| {
             let credit = Credit::of_octets(octets);
             if octets > 0 {
                 out.indicate(StreamsIndication::Credit { association: name, credit });
