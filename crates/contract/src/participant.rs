@@ -61,6 +61,13 @@ pub enum Address {
     },
     /// The only one at the other end of a pipe or a serial line.
     OtherEnd,
+    /// A program of this machine, as the kernel says it (unix(7), `SO_PEERCRED`).
+    Program {
+        /// Its user.
+        user: u32,
+        /// The first of its user's groups.
+        group: u32,
+    },
 }
 
 impl Participant {
@@ -163,6 +170,7 @@ impl fmt::Display for Address {
             }
             Address::Station { call, .. } => call.fmt(to),
             Address::OtherEnd => to.write_str("the other end"),
+            Address::Program { user, .. } => write!(to, "a program of user {user}"),
         }
     }
 }

@@ -8,9 +8,11 @@ use std::{fs, mem};
 
 use mio::net::{UnixListener, UnixStream};
 use mio::{Interest, Token};
+use rustix::net::UCred;
 use stackwright_contract::services::{Credit, Ended, Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
-    Arrivals, Context, Facts, Guarantees, Handle, Outlet, Participant, PathLimits, Protocol,
+    Address, Arrivals, Context, Facts, Guarantees, Handle, Outlet, Participant, PathLimits,
+    Protocol,
 };
 use stackwright_wire::{Message, Pool};
 
@@ -21,7 +23,8 @@ use crate::unopened::unbound;
 
 const NAME: &str = "unix";
 
-/// The adapter. It has no addresses but [`Participant::OTHER_END`], and no half closes.
+/// The adapter. It has no addresses but [`Participant::OTHER_END`], and no half closes; a peer is
+/// the [program](Address::Program) at the other end.
 pub struct UnixStreams<M: Message> {
     path: PathBuf,
     mode: u32,
@@ -48,6 +51,14 @@ impl<M: Message> UnixStreams<M> {
     pub fn new(path: PathBuf, registry: Arc<Registry>, lane: usize, pool: Arc<Pool<M>>) -> Self {
         let (sockets, due) = (Arrivals::new(), Vec::new());
         UnixStreams { path, mode: 0o600, registry, lane, pool, sockets, due }
+    }
+
+    /// Lets programs of every user connect where it listens: the layer above asks
+    /// [who](Address::Program) they are.
+    #[must_use]
+    pub fn admitting_all(mut self) -> Self {
+        self.mode = 0o666;
+        self
     }
 
     fn token(&self, name: Handle) -> Token {
@@ -114,6 +125,9 @@ impl<M: Message> UnixStreams<M> {
 
     /// Takes over a socket that is open.
     fn start(&mut self, name: Handle, mut stream: UnixStream, credit: Credit, out: Out<'_, M>) {
+        let Ok(remote) = rustix::net::sockopt::socket_peercred(&stream).map(program) else {
+            return out.indicate(StreamsIndication::Ended { name, why: Ended::Unreachable });
+        };
         let interest = Interest::READABLE.add(Interest::WRITABLE);
         if let Err(error) = self.registry.register(&mut stream, self.token(name), interest) {
             let why = unbound(error, false);
@@ -126,7 +140,7 @@ impl<M: Message> UnixStreams<M> {
         out.indicate(StreamsIndication::Opened {
             association: name,
             local: Participant::OTHER_END,
-            remote: Participant::OTHER_END,
+            remote,
             credit: Credit::of_octets(SEND_ROOM),
             path: PathLimits::UNBOUNDED,
         });
@@ -165,6 +179,11 @@ impl<M: Message> UnixStreams<M> {
     fn end(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
         self.sockets.end(name, why).for_each(|word| out.indicate(word));
     }
+}
+
+/// Returns the participant that the kernel says.
+fn program(peer: UCred) -> Participant {
+    Address::Program { user: peer.uid.as_raw(), group: peer.gid.as_raw() }.into()
 }
 
 impl<M: Message> Protocol for UnixStreams<M> {

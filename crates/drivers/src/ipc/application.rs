@@ -1,9 +1,10 @@
 //! What a server knows of an application, and of a name that one has given.
 
 use stackwright_contract::services::{AssociationIndication, AssociationRequest, Credit};
-use stackwright_contract::{Handle, Mirror, PathLimits};
+use stackwright_contract::{Handle, Instant, Mirror, PathLimits};
 
 use super::channel::Channel;
+use super::policy::UserId;
 use super::word::Crossing;
 
 /// An application.
@@ -17,13 +18,35 @@ pub(super) struct Application<T: Crossing> {
     pub(super) held: usize,
     /// It is among those that have something to be sent.
     pub(super) busy: bool,
+    /// Its user, where that is not the server's own.
+    pub(super) user: Option<UserId>,
+    /// It was refused: nothing that it says is heard any more.
+    pub(super) over: bool,
+    /// Credit of its line that is given at this time: it sends faster than its user may.
+    pub(super) owed: usize,
+    pub(super) owed_at: Instant,
 }
 
 impl<T: Crossing> Application<T> {
-    pub(super) fn new(longest: usize, credit: usize) -> Self {
+    pub(super) fn new(longest: usize, credit: usize, user: Option<UserId>) -> Self {
         let mut channel = Channel::new(longest);
         channel.allow(credit);
-        Application { channel, names: Mirror::new(), greeted: false, held: 0, busy: false }
+        Application {
+            channel,
+            names: Mirror::new(),
+            greeted: false,
+            held: 0,
+            busy: false,
+            user,
+            over: false,
+            owed: 0,
+            owed_at: Instant::START,
+        }
+    }
+
+    /// One that is gone, and whose line has not ended.
+    pub(super) fn over() -> Self {
+        Application { over: true, ..Self::new(0, 0, None) }
     }
 }
 
@@ -34,6 +57,12 @@ const UPWARD_MOST: Credit = Credit { octets: 1 << 32, messages: 1 << 24 };
 pub(super) struct Owned {
     /// `None`: the application is gone.
     pub(super) application: Option<Handle>,
+    /// Its user, where that is not the server's own.
+    pub(super) user: Option<UserId>,
+    /// It is among the associations of its user.
+    pub(super) counts: bool,
+    /// It has opened, but its user may have no more associations: the application hears its end.
+    pub(super) refused: bool,
     /// What it calls it.
     pub(super) theirs: Handle,
     pub(super) listens: bool,
@@ -65,11 +94,15 @@ impl Owned {
     /// A name that begins with this request.
     pub(super) fn new<T: Crossing>(
         application: Handle,
+        user: Option<UserId>,
         theirs: Handle,
         request: &AssociationRequest<T>,
     ) -> Self {
         Owned {
             application: Some(application),
+            user,
+            counts: false,
+            refused: false,
             theirs,
             listens: matches!(request, AssociationRequest::Listen { .. }),
             closing: false,
@@ -86,6 +119,9 @@ impl Owned {
     /// assertion demands of a layer, a server demands of an application.
     pub(super) fn judge<T: Crossing>(&mut self, request: &AssociationRequest<T>) -> Judged {
         let passes = |passes| if passes { Judged::Passes } else { Judged::Breaks };
+        if self.refused {
+            return Judged::Void;
+        }
         match request {
             AssociationRequest::Await { credit, .. } | AssociationRequest::Open { credit, .. } => {
                 passes(self.gives(*credit))

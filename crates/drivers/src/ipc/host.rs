@@ -10,23 +10,24 @@ use stackwright_contract::services::{
 use stackwright_contract::{
     Arrivals, Batches, Both, Context, Duration, Either, Facts, Guarantees, Handle, IndicationTo,
     Instant, Life, Names, Nothing, Outlet, Participant, Party, Protocol, RequestOf, Service as _,
-    Word as _,
+    Word as _, earliest,
 };
 
-use super::ROOM;
+use super::admission::FIRST_ROOM;
 use super::application::{Application, Judged, Owned};
 use super::fields::Fields;
-use super::quota::Quota;
+use super::policy::AdmissionPolicy;
+use super::quota::{Quota, Usages};
 use super::word::{Crossing, Heard, heard_request, hello, of_indication};
 
-const NAME: &str = "host";
+pub(super) const NAME: &str = "host";
 
 /// So many programs may connect at once.
 const AWAITED: usize = 16;
 /// So many of them need not have said what they speak yet: one more, and the oldest is ended.
 const SILENT_MOST: usize = 64;
 /// How long they may take for it.
-const SILENT_FOR: Duration = Duration::from_secs(1);
+pub(super) const SILENT_FOR: Duration = Duration::from_secs(1);
 
 /// The applications of a stack that provides `T`, each at the other end of a stream.
 ///
@@ -35,13 +36,17 @@ const SILENT_FOR: Duration = Duration::from_secs(1);
 /// application that ends, or is killed, takes its names with it: those that it was closing come to
 /// their end in good order, and the others are aborted.
 pub struct StackHost<T: Crossing> {
-    gives: Guarantees,
-    quota: Quota,
-    applications: Arrivals<bool, Box<Application<T>>, Names<()>>,
+    pub(super) gives: Guarantees,
+    pub(super) quota: Quota,
+    pub(super) policy: AdmissionPolicy,
+    pub(super) users: Usages,
+    /// Applications that send faster than their user may.
+    pub(super) limited: Vec<Handle>,
+    pub(super) applications: Arrivals<bool, Box<Application<T>>, Names<()>>,
     listener: Option<Handle>,
     /// Those that have not said what they speak, the oldest first.
-    silent: VecDeque<(Handle, Instant)>,
-    names: Names<Owned>,
+    pub(super) silent: VecDeque<(Handle, Instant)>,
+    pub(super) names: Names<Owned>,
     /// Octets that are held for all applications.
     held: usize,
     /// Applications for which something was said in this batch.
@@ -50,7 +55,7 @@ pub struct StackHost<T: Crossing> {
     over: Option<Ended>,
 }
 
-type Out<'a, T> = &'a mut dyn Outlet<StackHost<T>>;
+pub(super) type Out<'a, T> = &'a mut dyn Outlet<StackHost<T>>;
 
 impl<T: Crossing> StackHost<T> {
     /// Makes a host of a stack that promises `gives`, without applications; it listens with its
@@ -59,6 +64,9 @@ impl<T: Crossing> StackHost<T> {
         StackHost {
             gives,
             quota,
+            policy: AdmissionPolicy::default(),
+            users: Usages::default(),
+            limited: Vec::new(),
             applications: Arrivals::default(),
             listener: None,
             silent: VecDeque::new(),
@@ -67,6 +75,12 @@ impl<T: Crossing> StackHost<T> {
             busy: Vec::new(),
             over: None,
         }
+    }
+
+    /// Admits the users of `policy`.
+    #[must_use]
+    pub fn admitting(self, policy: AdmissionPolicy) -> Self {
+        StackHost { policy, ..self }
     }
 
     /// Returns whether it is listened for applications; before the first batch it is not known.
@@ -98,7 +112,15 @@ impl<T: Crossing> StackHost<T> {
     fn count(&mut self, cx: &Context, who: Handle, out: Out<'_, T>) {
         let Some(application) = self.applications.get_mut(who) else { return };
         let holds = application.channel.held();
-        self.held = self.held - std::mem::replace(&mut application.held, holds) + holds;
+        let held = std::mem::replace(&mut application.held, holds);
+        let (user, is_over) = (application.user, application.over);
+        self.held = self.held - held + holds;
+        if let Some(user) = user
+            && let Err(why) = self.count_of_user(user, held, holds)
+            && !is_over
+        {
+            return self.refuse(cx, who, &why, out);
+        }
         if self.held > self.quota.held_together
             && let Some((most, _)) =
                 self.applications.iter().max_by_key(|(_, application)| application.held)
@@ -109,7 +131,7 @@ impl<T: Crossing> StackHost<T> {
 
     fn await_applications(&mut self, out: Out<'_, T>) {
         let Some(listener) = self.listener else { return };
-        let credit = Credit::of_octets(ROOM);
+        let credit = Credit::of_octets(FIRST_ROOM);
         while self.applications.awaited(listener) < AWAITED
             && let Some(association) = self.applications.expect(listener, credit)
         {
@@ -123,12 +145,15 @@ impl<T: Crossing> StackHost<T> {
                 self.applications.listener_mut(listener).into_iter().for_each(|told| *told = true);
                 self.await_applications(out);
             }
-            StreamsIndication::Opened { association: who, credit, .. } => {
-                let longest = self.quota.longest;
+            StreamsIndication::Opened { association: who, remote, credit, .. } => {
+                let (longest, user) = (self.quota.longest, self.policy.stranger(remote));
                 self.applications
-                    .arrived(who, || Box::new(Application::new(longest, credit.octets)));
+                    .arrived(who, || Box::new(Application::new(longest, credit.octets, user)));
                 self.silent.push_back((who, cx.now() + SILENT_FOR));
                 self.await_applications(out);
+                if let Err(why) = self.admit(who, user, out) {
+                    return self.refuse(cx, who, &why, out);
+                }
                 if self.applications.iter().count() > self.quota.applications {
                     self.dismiss(cx, who, "more applications than are admitted", out);
                 } else if self.silent.len() > SILENT_MOST
@@ -145,9 +170,14 @@ impl<T: Crossing> StackHost<T> {
             }
             StreamsIndication::Delivered { association: who, batch, .. } => {
                 let credit = Credit::of_octets(batch.octets());
-                if let Some(application) = self.applications.get_mut(who) {
+                if let Some(application) = self.applications.get_mut(who)
+                    && !application.over
+                {
                     application.channel.hear(batch.into_octets());
-                    out.request(Either::Right(StreamsRequest::Credit { association: who, credit }));
+                    if !self.is_limited(cx, who, credit.octets) {
+                        let association = who;
+                        out.request(Either::Right(StreamsRequest::Credit { association, credit }));
+                    }
                     self.hear(cx, who, out);
                     self.count(cx, who, out);
                 }
@@ -157,7 +187,7 @@ impl<T: Crossing> StackHost<T> {
             }
             StreamsIndication::Ended { name, why } => match self.applications.forget(name) {
                 Some(Party::Listener(_)) => (self.listener, self.over) = (None, Some(why)),
-                Some(Party::Open(application)) => self.leave(name, &application, out),
+                Some(Party::Open(application)) => self.leave(cx, name, &application, out),
                 _ => {}
             },
             _ => {}
@@ -166,13 +196,16 @@ impl<T: Crossing> StackHost<T> {
 
     /// Handles the words of an application that came whole.
     fn hear(&mut self, cx: &Context, who: Handle, out: Out<'_, T>) {
-        while let Some(application) = self.applications.get_mut(who) {
+        while let Some(application) = self.applications.get_mut(who).filter(|it| !it.over) {
             let word = match application.channel.next_word() {
                 Ok(None) => return,
                 Ok(Some((fields, octets))) => heard_request::<T>(&fields, octets),
                 Err(_) => None,
             };
             let is_fine = match word {
+                Some(Heard::Hello(_)) if let Some(why) = self.policy.refuses(application.user) => {
+                    return self.refuse(cx, who, &why, out);
+                }
                 Some(Heard::Hello(needed)) if !application.greeted && self.gives.has(needed) => {
                     application.greeted = true;
                     self.silent.retain(|(silent, _)| *silent != who);
@@ -216,10 +249,24 @@ impl<T: Crossing> StackHost<T> {
                 };
                 *listener = ours;
             }
-            let mut owned = Owned::new(who, theirs, &word);
+            let user = application.user;
+            let mut owned = Owned::new(who, user, theirs, &word);
             if owned.judge(&word) != Judged::Passes {
                 return false;
             }
+            if let Some(user) = user {
+                match self.begins(user, &word) {
+                    Ok(counts) => owned.counts = counts,
+                    Err((sentence, why)) => {
+                        if let Some(sentence) = sentence {
+                            self.say_refusal(cx, who, &sentence, out);
+                        }
+                        self.tell(cx, who, refused(why), out);
+                        return true;
+                    }
+                }
+            }
+            let Some(application) = self.applications.get_mut(who) else { return true };
             let ours = self.names.name(owned);
             application.names.insert(theirs, ours);
             word.name_mut().into_iter().for_each(|name| *name = ours);
@@ -254,7 +301,11 @@ impl<T: Crossing> StackHost<T> {
         owned.hear(&word);
         let (theirs, application) = (owned.theirs, owned.application);
         if word.life() == Life::Ends {
-            self.names.forget(ours);
+            if let Some(owned) = self.names.forget(ours) {
+                self.ended(cx, &owned);
+            }
+        } else if !self.opens(ours, &word, out) {
+            return;
         }
         let Some(who) = application else { return };
         if word.life() == Life::Ends
@@ -266,7 +317,13 @@ impl<T: Crossing> StackHost<T> {
         self.tell(cx, who, word, out);
     }
 
-    fn tell(&mut self, cx: &Context, who: Handle, word: AssociationIndication<T>, out: Out<'_, T>) {
+    pub(super) fn tell(
+        &mut self,
+        cx: &Context,
+        who: Handle,
+        word: AssociationIndication<T>,
+        out: Out<'_, T>,
+    ) {
         let fields = of_indication(&word);
         let carried = match word {
             AssociationIndication::Delivered { batch, .. } => Some(batch.into_octets()),
@@ -275,7 +332,7 @@ impl<T: Crossing> StackHost<T> {
         self.say(cx, who, &fields, carried, out);
     }
 
-    fn say(
+    pub(super) fn say(
         &mut self,
         cx: &Context,
         who: Handle,
@@ -294,7 +351,7 @@ impl<T: Crossing> StackHost<T> {
         self.count(cx, who, out);
     }
 
-    fn send(&mut self, cx: &Context, who: Handle, out: Out<'_, T>) {
+    pub(super) fn send(&mut self, cx: &Context, who: Handle, out: Out<'_, T>) {
         let Some(application) = self.applications.get_mut(who) else { return };
         application.busy = false;
         while let Some(part) = application.channel.next_part() {
@@ -307,19 +364,24 @@ impl<T: Crossing> StackHost<T> {
     /// Ends an application.
     fn dismiss(&mut self, cx: &Context, who: Handle, why: &'static str, out: Out<'_, T>) {
         cx.dropped(NAME, why);
-        self.silent.retain(|(silent, _)| *silent != who);
-        if let Some(application) = self.applications.get_mut(who) {
-            // Nothing is said for it any more, though its last word is still to come.
-            let gone = std::mem::replace(&mut **application, Application::new(0, 0));
-            self.leave(who, &gone, out);
-        }
+        self.give_up(cx, who, out);
         out.request(Either::Right(StreamsRequest::Abort { association: who, code: 0 }));
     }
 
+    /// Nothing is said for an application any more, though its last word is still to come.
+    pub(super) fn give_up(&mut self, cx: &Context, who: Handle, out: Out<'_, T>) {
+        if let Some(application) = self.applications.get_mut(who) {
+            let gone = std::mem::replace(&mut **application, Application::over());
+            self.leave(cx, who, &gone, out);
+        }
+    }
+
     /// An application is gone.
-    fn leave(&mut self, who: Handle, application: &Application<T>, out: Out<'_, T>) {
+    fn leave(&mut self, cx: &Context, who: Handle, application: &Application<T>, out: Out<'_, T>) {
         self.silent.retain(|(silent, _)| *silent != who);
+        self.limited.retain(|limited| *limited != who);
         self.held -= application.held;
+        self.left(cx, application);
         for (_, ours) in application.names.iter() {
             let Some(owned) = self.names.get_mut(*ours) else { continue };
             owned.application = None;
@@ -360,10 +422,11 @@ impl<T: Crossing> Protocol for StackHost<T> {
         while let Some((who, _)) = self.silent.front().copied().filter(|(_, at)| *at <= cx.now()) {
             self.dismiss(cx, who, "an application did not say what it speaks", out);
         }
+        self.pay(cx, out);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        self.silent.front().map(|(_, at)| *at)
+        earliest(self.silent.front().map(|(_, at)| *at), self.next_payment())
     }
 
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {

@@ -15,16 +15,19 @@
 //! | --- | --- |
 //! | `near.rs` | the application's side |
 //! | `host.rs`, `application.rs` | the server's side, and what it knows of an application and of a name |
-//! | `quota.rs` | what applications may have of it |
+//! | `policy.rs`, `quota.rs` | who may do what, and what applications may have of it |
+//! | `admission.rs` | what is refused, and how |
 //! | `word.rs`, `fields.rs` | a word as fields, and fields as octets |
 //! | `channel.rs` | words through a stream |
 //! | `wall.rs` | both sides without a socket, with the feature `wall` |
 
+mod admission;
 mod application;
 mod channel;
 mod fields;
 mod host;
 mod near;
+mod policy;
 mod quota;
 #[cfg(test)]
 mod tests;
@@ -34,6 +37,7 @@ mod word;
 
 pub use host::StackHost;
 pub use near::Near;
+pub use policy::{AddressBlock, AdmissionPolicy, Allowance, UserId, Users};
 pub use quota::Quota;
 #[cfg(feature = "wall")]
 pub use wall::Wall;

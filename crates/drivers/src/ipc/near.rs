@@ -26,6 +26,7 @@ pub struct Near<T: Crossing, const GIVES: u16 = 0> {
     lines: Names<()>,
     /// Names of the layer above that have not had their last word.
     names: Mirror<()>,
+    on_refusal: fn(String),
 }
 
 struct Server<T: Crossing> {
@@ -35,7 +36,16 @@ struct Server<T: Crossing> {
 
 impl<T: Crossing, const GIVES: u16> Default for Near<T, GIVES> {
     fn default() -> Self {
-        Near { server: None, lines: Names::new(), names: Mirror::new() }
+        Near { server: None, lines: Names::new(), names: Mirror::new(), on_refusal: |_| {} }
+    }
+}
+
+impl<T: Crossing, const GIVES: u16> Near<T, GIVES> {
+    /// Has `on_refusal` called with each sentence in which the server says why it refuses
+    /// something.
+    #[must_use]
+    pub fn on_refusal(self, on_refusal: fn(String)) -> Self {
+        Near { on_refusal, ..self }
     }
 }
 
@@ -78,6 +88,10 @@ impl<T: Crossing, const GIVES: u16> Near<T, GIVES> {
             };
             match word {
                 Some(Heard::Hello(_)) => {}
+                Some(Heard::Refusal(sentence)) => {
+                    cx.event(NAME, format_args!("{sentence}"));
+                    (self.on_refusal)(sentence);
+                }
                 Some(Heard::Word(word)) => self.tell_one(cx, word, out),
                 None => {
                     cx.dropped(NAME, "it speaks another version, or of another service");

@@ -58,10 +58,11 @@ mod kind {
     pub(super) const FINISHED: u8 = 25;
     pub(super) const ENDED: u8 = 26;
     pub(super) const HELLO: u8 = 32;
+    pub(super) const REFUSED: u8 = 33;
 }
 
 /// What words mean; one that cannot be understood by the version before has the next number.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Returns the first word of each side: the version, whether messages are carried, and what an
 /// application needs that the stack promises, or what it does promise.
@@ -69,6 +70,15 @@ pub(super) fn hello<T: Crossing>(promises: Guarantees) -> Fields {
     let name = Handle { index: 0, generation: 0 };
     let (flags, other) = (T::MESSAGES.into(), promises.bits().into());
     Fields { number: VERSION, flags, other, ..Fields::of(kind::HELLO, name) }
+}
+
+/// Octets of the longest sentence in which a server says why it refuses something.
+const SENTENCE_MOST: usize = 512;
+
+/// Returns the word that a sentence follows, which says why a server refuses something.
+pub(super) fn refusal(sentence: &str) -> Fields {
+    let name = Handle { index: 0, generation: 0 };
+    Fields { length: sentence.len() as u32, ..Fields::of(kind::REFUSED, name) }
 }
 
 /// Returns the promises of a first word; `None`: it is one of another version or service.
@@ -221,6 +231,8 @@ pub(super) enum Heard<W> {
     Hello(Guarantees),
     /// A word.
     Word(W),
+    /// Why the server refuses something.
+    Refusal(String),
 }
 
 /// Returns what an application says; `None`: it is no word.
@@ -244,6 +256,11 @@ pub(super) fn heard_indication<T: Crossing>(
     let association = name;
     Some(Heard::Word(match fields.kind {
         kind::HELLO => return greeted::<_, T>(fields),
+        kind::REFUSED if octets.len() <= SENTENCE_MOST => {
+            let mut sentence = Vec::new();
+            octets.append_to(&mut sentence);
+            return Some(Heard::Refusal(String::from_utf8(sentence).ok()?));
+        }
         kind::LISTENING => Indication::Listening { listener: name, local: first? },
         kind::OPENED => {
             let (local, remote, path) = (first?, second?, path(fields));

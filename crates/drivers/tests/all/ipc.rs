@@ -1,6 +1,7 @@
 //! One stack, UDP, for several programs through a real socket: who dies, and who breaks the rules.
 
 mod deaths;
+mod policy;
 mod together;
 
 use std::convert::Infallible;
@@ -15,7 +16,7 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Guarantees, Handle, Outlet, Participant, RequestOf};
 use stackwright_drivers::Driver;
-use stackwright_drivers::ipc::{Near, Quota, StackHost};
+use stackwright_drivers::ipc::{AdmissionPolicy, Near, Quota, StackHost};
 use stackwright_drivers::udp::Udp;
 use stackwright_drivers::unix::UnixStreams;
 use stackwright_wire::{BufferTree, Message as _, Pool};
@@ -64,13 +65,22 @@ impl Server {
         Self::at(tempfile::tempdir().unwrap(), quota)
     }
 
+    fn admitting(policy: AdmissionPolicy, quota: Quota) -> Self {
+        Self::made(tempfile::tempdir().unwrap(), quota, policy)
+    }
+
     fn at(folder: tempfile::TempDir, quota: Quota) -> Self {
+        Self::made(folder, quota, AdmissionPolicy::default())
+    }
+
+    fn made(folder: tempfile::TempDir, quota: Quota, policy: AdmissionPolicy) -> Self {
         let driver = Driver::new(1).unwrap();
         let registry = driver.registry();
         let lines =
             UnixStreams::new(folder.path().join("socket"), Arc::clone(&registry), 1, pool());
         let beside = Beside::new(Udp::new(registry, 0, pool()).sharing_port(), lines);
-        let host = Over::new(StackHost::new(Guarantees::ABSENT, quota), beside);
+        let host = StackHost::new(Guarantees::ABSENT, quota).admitting(policy);
+        let host = Over::new(host, beside);
         let mut server = Server { folder, driver, host };
         while !server.host.upper.listens().unwrap() {
             server.turn();
@@ -281,7 +291,7 @@ fn an_application_that_breaks_the_rules_is_ended_alone() {
     let mut honest = Program::start(&server);
     honest.begin(&mut server, any());
     let hello = || {
-        let mut hello = word(32, 0, 0, 1, &[]);
+        let mut hello = word(32, 0, 0, 2, &[]);
         hello[2] = 1;
         hello
     };
@@ -293,7 +303,7 @@ fn an_application_that_breaks_the_rules_is_ended_alone() {
     let cases: [(&str, Vec<Vec<u8>>); 12] = [
         ("noise", vec![(0..=255).cycle().skip(33).take(5000).collect()]),
         ("no hello", vec![open(0, 1)]),
-        ("another version", vec![word(32, 0, 0, 2, &[])]),
+        ("another version", vec![word(32, 0, 0, 3, &[])]),
         ("two hellos", vec![hello(), hello()]),
         ("a kind that is none", vec![hello(), word(77, 0, 0, 0, &[])]),
         ("an indication", vec![hello(), word(26, 0, 0, 0, &[])]),

@@ -34,7 +34,7 @@ fn applications_die_at_any_moment_and_nobody_else_loses_an_octet() {
         dies.begin(&mut server, any());
         // One that is in the middle of a word when it dies.
         let mut cut = server.stranger();
-        let mut hello = word(32, 0, 0, 1, &[]);
+        let mut hello = word(32, 0, 0, 2, &[]);
         hello[2] = 1;
         let words = [hello, open(0, 1 << 20), word(4, 0, 0, 0, &message(&mut chance))].concat();
         let moment = chance.usize(..words.len());

@@ -9,7 +9,7 @@ use stackwright_drivers::ipc::Quota;
 use super::{CREDIT, Program, Server, any, open, word};
 
 fn hello() -> Vec<u8> {
-    let mut hello = word(32, 0, 0, 1, &[]);
+    let mut hello = word(32, 0, 0, 2, &[]);
     hello[2] = 1;
     hello
 }
