@@ -22,6 +22,7 @@ mod descriptions;
 mod dsr;
 mod endpoints;
 mod forms;
+mod group;
 mod headers;
 mod hosts;
 mod inet_headers;
@@ -65,6 +66,7 @@ pub use compress::compress;
 pub use descriptions::descriptions;
 pub use dsr::dsr;
 pub use forms::forms;
+pub use group::{group_headers, group_member};
 pub use headers::headers;
 pub use inet_headers::inet_headers;
 pub use ip::ip;
@@ -133,6 +135,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "roles", run: roles },
     Target { name: "merged", run: merged },
     Target { name: "compress", run: compress },
+    Target { name: "group_headers", run: group_headers },
+    Target { name: "group_member", run: group_member },
     Target { name: "listed", run: listed },
 ];
 

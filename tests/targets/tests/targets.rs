@@ -116,8 +116,18 @@ fn protocols_of_the_catalogue_keep_their_contract_whatever_comes() {
 }
 
 #[test]
+fn headers_of_a_group_and_words_about_views_are_read_as_they_are_written() {
+    check("group_headers", 5000);
+}
+
+#[test]
+fn a_member_of_a_group_minds_nothing_that_it_hears() {
+    check("group_member", 1500);
+}
+
+#[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 36);
+    assert_eq!(TARGETS.len(), 38);
 }
 
 #[test]
