@@ -57,6 +57,7 @@ const VIEWS: &[Step] = &[
             case(8, "LEAVE", &[]),
             case(9, "ANNOUNCE", &[]),
             case(10, "NEWER", &[Step::Rest("view")]),
+            case(11, "UNHEARD", &[Step::Rest("ranks")]),
         ],
         otherwise: &[Step::Rest("unknown")],
     },

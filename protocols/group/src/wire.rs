@@ -69,6 +69,12 @@ impl Reader<'_> {
         (self.0.len() >= 4 * count).then(|| (0..count).map_while(|_| self.u32()).collect())
     }
 
+    /// Reads ranks of members.
+    pub(crate) fn ranks(&mut self) -> Option<Vec<u16>> {
+        let count = usize::from(self.u16()?);
+        (self.0.len() >= 2 * count).then(|| (0..count).map_while(|_| self.u16()).collect())
+    }
+
     pub(crate) fn view(&mut self) -> Option<GroupView> {
         let (number, ballot, count) = (self.u32()?, self.ballot()?, self.u16()?);
         if usize::from(count) > MEMBERS_MOST {
@@ -107,6 +113,11 @@ pub(crate) fn push_ballot(octets: &mut Vec<u8>, ballot: Ballot) {
 pub(crate) fn push_counts(octets: &mut Vec<u8>, counts: &[u32]) {
     octets.extend((counts.len() as u16).to_be_bytes());
     octets.extend(counts.iter().flat_map(|count| count.to_be_bytes()));
+}
+
+pub(crate) fn push_ranks(octets: &mut Vec<u8>, ranks: &[u16]) {
+    octets.extend((ranks.len() as u16).to_be_bytes());
+    octets.extend(ranks.iter().flat_map(|rank| rank.to_be_bytes()));
 }
 
 /// Appends a view. Its members have Internet addresses: no other joins.

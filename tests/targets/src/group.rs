@@ -212,7 +212,7 @@ fn counts(input: &mut Input<'_>) -> Vec<u8> {
 
 /// A word about views, of which the member may understand the view and the ballot.
 fn word(lower: &Lower, input: &mut Input<'_>) -> Vec<u8> {
-    let (kind, flags) = (input.octet() % 12, input.octet() % 4);
+    let (kind, flags) = (input.octet() % 13, input.octet() % 4);
     let key = match (input.octet() % 4, &lower.sent[1]) {
         // As it spoke last, ballot and all.
         (0..3, Some(sent)) if sent.len() >= 32 + ViewsHeader::LENGTH => sent[34..62].to_vec(),
@@ -234,6 +234,7 @@ fn word(lower: &Lower, input: &mut Input<'_>) -> Vec<u8> {
             octets.extend(view(lower, input, number, &ballot));
             octets.extend(counts(input));
         }
+        11 => octets.extend(counts(input)),
         10 => {
             let number = number.wrapping_add(input.octet() % 4);
             octets.extend(view(lower, input, number, &ballot));

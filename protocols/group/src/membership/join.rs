@@ -8,7 +8,7 @@ use stackwright_contract::services::{Ballot, GroupMember, GroupView};
 use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, ViewKey, What, key};
-use super::{Identity, JOINERS_MOST, NAME, NEIGHBOURS_MOST, Views, rank};
+use super::{Identity, JOINERS_MOST, LEFT_OUT, NAME, NEIGHBOURS_MOST, Views, rank};
 use crate::layer::GroupPlace;
 
 impl<M: Octets> Views<M> {
@@ -49,6 +49,10 @@ impl<M: Octets> Views<M> {
             }
             return;
         }
+        self.waiters.retain(|_, until| *until > at.cx().now());
+        if self.waiters.contains_key(&from.0) {
+            return;
+        }
         let host = |who: &Identity| who.0.internet().map(|address| address.ip());
         let neighbours = || self.joiners.keys().filter(|other| host(other) == host(&from)).count();
         let is_known = self.joiners.contains_key(&from);
@@ -65,12 +69,16 @@ impl<M: Octets> Views<M> {
         let of = key(&own.view);
         let votes = own.view.me.is_some_and(|me| own.view.members[usize::from(me.0)].votes);
         let promised = own.promised;
-        let is_stuck = own.blocked.is_some() || own.suspects.contains(&true);
+        let unheard = own.doubts.unheard(at.cx().now(), self.config.round);
+        let is_stuck = own.blocked.is_some() || own.doubts.any();
         if !votes && self.is_ready {
             self.say_to_all(at, Ballot::default(), &What::Ready);
         }
         if self.leaves.is_some() {
             self.say_to_all(at, Ballot::default(), &What::Leave);
+        }
+        if !unheard.is_empty() {
+            self.say_to_all(at, Ballot::default(), &What::Unheard(unheard));
         }
         if is_stuck && self.keeps(9) {
             self.say(at, group, of, promised, What::Announce);
@@ -98,6 +106,33 @@ impl<M: Octets> Views<M> {
             let (newer, view) = (key(&own.view), own.view.clone());
             self.say(at, from.0, newer, Ballot::default(), What::Newer(view));
             self.show_way_out(at, from.0, of);
+        }
+    }
+
+    /// Handles UNHEARD.
+    pub(super) fn complained(
+        &mut self,
+        at: &mut impl GroupPlace<M>,
+        from: Identity,
+        unheard: Vec<u16>,
+    ) {
+        let counts = self.keeps(13);
+        if let Some(by) = self.rank(from).filter(|_| counts)
+            && let Some(own) = &mut self.view
+        {
+            own.doubts.hear(by, at.cx().now(), unheard);
+        }
+    }
+
+    /// Leaves out who and others do not hear each other: until that may be over, it would only be
+    /// left out again.
+    pub(super) fn weigh(&mut self, at: &mut impl GroupPlace<M>) {
+        let (now, round) = (at.cx().now(), self.config.round);
+        let Some(own) = &mut self.view else { return };
+        own.doubts.weigh(now, round);
+        for rank in own.doubts.left_out() {
+            let participant = own.view.members[rank].participant;
+            self.waiters.insert(participant, now + LEFT_OUT * round);
         }
     }
 

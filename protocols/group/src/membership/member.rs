@@ -1,7 +1,7 @@
 //! A member: it promises, accepts, and goes to the next view.
 
-use stackwright_contract::Participant;
-use stackwright_contract::services::{Ballot, GroupNotice, GroupOrder};
+use stackwright_contract::services::{Ballot, GroupNotice, GroupOrder, Rank};
+use stackwright_contract::{Instant, Participant};
 use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, ViewKey, What, key};
@@ -9,11 +9,9 @@ use super::{Identity, NAME, Views, rank};
 use crate::layer::GroupPlace;
 
 impl<M: Octets> Views<M> {
-    pub(super) fn suspect(&mut self, rank: u16, is_suspected: bool) {
-        if let Some(own) = &mut self.view
-            && let Some(suspect) = own.suspects.get_mut(usize::from(rank))
-        {
-            *suspect = is_suspected;
+    pub(super) fn suspect(&mut self, member: Rank, since: Option<Instant>) {
+        if let Some(own) = &mut self.view {
+            own.doubts.suspect(usize::from(member.0), since);
         }
     }
 
@@ -88,7 +86,7 @@ impl<M: Octets> Views<M> {
         let (of, ballot, to) = (key(&own.view), own.promised, *proposer);
         let (have, accepted) = (have.into(), own.accepted.clone());
         if !stops {
-            let all = own.suspects.iter().map(|_| u32::MAX).collect();
+            let all = own.held.iter().map(|_| u32::MAX).collect();
             at.order(GroupOrder::Fill(all));
         }
         self.say(at, to, of, ballot, What::Promise { votes, have, accepted });
@@ -100,7 +98,11 @@ impl<M: Octets> Views<M> {
         let Some(own) = &mut self.view else { return };
         let fits = choice.target.len() == own.view.members.len()
             && choice.view.number == own.view.number.saturating_add(1);
-        if choice.ballot < own.promised || !fits {
+        if choice.ballot < own.promised {
+            let (of, higher) = (key(&own.view), own.promised);
+            return self.say(at, from, of, higher, What::Refuse);
+        }
+        if !fits {
             return;
         }
         if !own.may_exist(&choice.target) {

@@ -12,7 +12,7 @@ use crate::wire::{self, Reader};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct ViewsHeader {
     /// 0: PREPARE, 1: PROMISE, 2: REFUSE, 3: ACCEPT, 4: ACCEPTED, 5: INSTALL, 6: JOIN, 7: READY, 8:
-    /// LEAVE, 9: ANNOUNCE, 10: NEWER.
+    /// LEAVE, 9: ANNOUNCE, 10: NEWER, 11: UNHEARD.
     pub kind: u8,
     /// Of PROMISE 1: it has the state, 2: it had accepted a view; of JOIN 1: it may begin a group.
     pub flags: u8,
@@ -84,6 +84,8 @@ pub(super) enum What {
     Announce,
     /// There is a newer view.
     Newer(Arc<GroupView>),
+    /// It has not heard the members of these ranks for long.
+    Unheard(Vec<u16>),
 }
 
 impl What {
@@ -100,6 +102,7 @@ impl What {
             What::Leave => 8,
             What::Announce => 9,
             What::Newer(_) => 10,
+            What::Unheard(_) => 11,
         }
     }
 }
@@ -130,6 +133,7 @@ impl Message {
             What::Accept(choice) | What::Install(choice) => push_choice(&mut octets, choice),
             What::Join { founds } => octets[1] = u8::from(*founds),
             What::Newer(view) => wire::push_view(&mut octets, view),
+            What::Unheard(ranks) => wire::push_ranks(&mut octets, ranks),
             _ => {}
         }
         octets
@@ -164,6 +168,7 @@ impl Message {
             8 => What::Leave,
             9 => What::Announce,
             10 => What::Newer(front.view()?.into()),
+            11 => What::Unheard(front.ranks()?),
             _ => return None,
         };
         Some(Message { of, ballot, what })

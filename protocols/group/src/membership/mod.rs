@@ -6,6 +6,7 @@
 //! | `message.rs` | what is said |
 //! | `member.rs` | who is in a view: promises, accepts, installs |
 //! | `round.rs` | who proposes the next view: its first voter that is not suspected and stays |
+//! | `doubts.rs` | who is not heard, and by whom |
 //! | `join.rs` | who is in none, and who is left behind |
 //!
 //! ```text
@@ -20,6 +21,7 @@
 //!   delivers up to the target; then Install down, View up
 //! ```
 
+mod doubts;
 mod join;
 mod member;
 mod message;
@@ -39,6 +41,7 @@ use stackwright_wire::Message as Octets;
 
 use crate::layer::{GroupHooks, GroupPlace};
 use crate::log::AHEAD_MOST;
+use doubts::Doubts;
 use message::{Choice, Message, ViewKey, What, key};
 pub use message::{ViewsHeader, reencoded};
 use round::Round;
@@ -57,6 +60,9 @@ const ANSWER: Duration = Duration::from_millis(100);
 
 /// And that many at once.
 const ANSWERS_MOST: u32 = 8;
+
+/// Rounds for which a member that was left out does not join again.
+const LEFT_OUT: u32 = 10;
 
 /// How a group begins, and how fast it changes.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +109,8 @@ pub struct Views<M> {
     round: Option<Round>,
     /// Processes that want to join, each with the time of its last JOIN.
     joiners: BTreeMap<Identity, Instant>,
+    /// Participants that were left out, and until when they wait.
+    waiters: BTreeMap<Participant, Instant>,
     /// Members that have the state.
     readies: BTreeSet<Identity>,
     /// Members that leave.
@@ -129,7 +137,7 @@ pub struct Views<M> {
 /// What a member knows of its view.
 struct InView {
     view: Arc<GroupView>,
-    suspects: Vec<bool>,
+    doubts: Doubts,
     /// The most of each sender's casts that any member said it has.
     held: Vec<u32>,
     /// Since when its casts wait, and whether the layer above has stopped.
@@ -172,6 +180,7 @@ impl<M: Octets> Views<M> {
             view: None,
             round: None,
             joiners: BTreeMap::new(),
+            waiters: BTreeMap::new(),
             readies: BTreeSet::new(),
             leavers: BTreeSet::new(),
             way_out: None,
@@ -284,6 +293,7 @@ impl<M: Octets> Views<M> {
             What::Ready if self.rank(from).is_some() => drop(self.readies.insert(from)),
             What::Leave if self.rank(from).is_some() => drop(self.leavers.insert(from)),
             What::Announce => self.announced(at, from, of, ballot),
+            What::Unheard(ranks) if is_here => self.complained(at, from, ranks),
             What::Newer(view) => self.left_behind(at, &view),
             _ => {}
         }
@@ -303,7 +313,7 @@ impl<M: Octets> Views<M> {
         self.readies.clear();
         self.leavers.clear();
         self.view = me.is_some().then(|| InView {
-            suspects: alloc::vec![false; view.members.len()],
+            doubts: Doubts::new(view.members.len()),
             held: alloc::vec![0; view.members.len()],
             blocked: None,
             promised: Ballot::default(),
@@ -394,7 +404,7 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
                 self.is_ready = true;
                 at.order(GroupOrder::Ready);
             }
-            GroupOrder::Suspect(Rank(rank)) => self.suspect(rank, true),
+            GroupOrder::Suspect(member) => self.suspect(member, Some(at.cx().now())),
             other => at.order(other),
         }
         self.hear_self(at);
@@ -421,12 +431,12 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
             GroupNotice::Frozen(have) => self.frozen(at, &have),
             GroupNotice::Filled => self.filled(at),
             GroupNotice::Suspected(member) => {
-                self.suspect(member.0, true);
+                self.suspect(member, Some(at.cx().now()));
                 at.notice(GroupNotice::Suspected(member));
             }
             // A ballot that has begun goes on without it: it comes back as a joiner.
             GroupNotice::Heard(member) => {
-                self.suspect(member.0, false);
+                self.suspect(member, None);
                 at.notice(GroupNotice::Heard(member));
             }
             other => return at.notice(other),

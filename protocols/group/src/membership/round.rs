@@ -29,6 +29,7 @@ impl<M: Octets> Views<M> {
     /// Begins, goes on with, or gives up a proposal.
     pub(super) fn go_on(&mut self, at: &mut dyn GroupPlace<M>) {
         let (now, round) = (at.cx().now(), self.config.round);
+        self.weigh(at);
         if let Some(own) = &self.round {
             if now.since(own.since) > round {
                 self.round = None;
@@ -45,13 +46,13 @@ impl<M: Octets> Views<M> {
             let who = (member.participant, member.incarnation);
             !member.votes && self.readies.contains(&who)
         };
-        let wants = own.suspects.contains(&true)
+        let wants = own.doubts.any()
             || own.blocked.is_some()
             || own.is_due
             || !self.joiners.is_empty()
             || !self.leavers.is_empty()
             || members().any(|(_, member)| may_vote(member));
-        let lives = || members().filter(|(rank, one)| one.votes && !own.suspects[*rank]);
+        let lives = || members().filter(|(rank, one)| one.votes && !own.doubts.has(*rank));
         let leaves =
             |member: &GroupMember| self.leavers.contains(&(member.participant, member.incarnation));
         // A member that leaves is gone as soon as it has told of the next view, and may not be
@@ -92,7 +93,7 @@ impl<M: Octets> Views<M> {
         let Some(own) = &mut self.view else { return };
         let members = own.view.members.len();
         if !own.may_exist(&have) {
-            own.suspects[rank] = true;
+            own.doubts.suspect(rank, Some(at.cx().now()));
             return at.cx().dropped(NAME, "a promise of casts that cannot exist");
         }
         let Some(round) = &mut self.round else { return };
@@ -133,7 +134,7 @@ impl<M: Octets> Views<M> {
         let (Some(own), Some(round)) = (&self.view, &self.round) else { return };
         let view = own.view.clone();
         let votes = |rank: usize| round.promises.get(&rank).is_some_and(|(votes, _)| *votes);
-        let lives = |rank: &usize| !own.suspects[*rank];
+        let lives = |rank: &usize| !own.doubts.has(*rank);
         let Some(Choice { view: next, .. }) = &round.chosen else {
             let mut members = (0..view.members.len()).filter(lives);
             if members.all(|rank| round.promises.contains_key(&rank))
@@ -166,7 +167,7 @@ impl<M: Octets> Views<M> {
             for (rank, member) in old.members.iter().enumerate() {
                 let who = (member.participant, member.incarnation);
                 let Some((has_state, _)) = round.promises.get(&rank) else { continue };
-                if self.leavers.contains(&who) || own.suspects[rank] {
+                if self.leavers.contains(&who) || own.doubts.has(rank) {
                     continue;
                 }
                 let votes = *has_state && (member.votes || self.readies.contains(&who));

@@ -6,6 +6,7 @@
 mod attacks;
 mod calm;
 mod checker;
+mod cuts;
 mod directed;
 mod hostile;
 mod liars;
