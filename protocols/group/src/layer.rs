@@ -232,6 +232,8 @@ impl<M: Message, H: GroupHooks<M>> Protocol for MicroLayer<M, H> {
                 self.at(cx, None, out, |hooks, at| hooks.open(at, remote, credit));
                 let word = GroupsRequest::Open { association: name, local, remote, credit };
                 out.request(word);
+                let order = GroupOrder::Layer(H::FACTS.name);
+                out.request(GroupsRequest::Tell { association: name, order });
             }
             GroupsRequest::Credit { association, credit } => {
                 self.at(cx, Some(association), out, |hooks, at| hooks.room(at, credit));

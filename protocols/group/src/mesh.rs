@@ -45,8 +45,8 @@ pub struct MeshHeader {
     /// 0: a message of a member in a view; 1: of somebody, in none.
     #[bits(4)]
     pub kind: u8,
-    /// Reserved, 0.
-    pub reserved: u8,
+    /// The mark of the layers above: members with others do not understand each other.
+    pub mark: u8,
     /// The sender's rank; in no view, the port at which it listens: what it sends leaves from
     /// another.
     pub rank: u16,
@@ -81,6 +81,8 @@ struct Open<M> {
     remote: Participant,
     hash: u64,
     local: Participant,
+    /// The mark of the layers above; packets carry the low octet of it.
+    mark: u64,
     listener: Handle,
     /// The view, and its mark.
     view: Option<(Arc<GroupView>, u32)>,
@@ -104,7 +106,7 @@ impl<M: Message> Mesh<M> {
     fn open(&mut self, name: Handle, remote: Participant, local: Participant, out: Out<'_, M>) {
         let listener = self.below.listen(());
         let (hash, view, message) = (wire::group(remote), None, core::marker::PhantomData);
-        self.group = Some(Open { name, remote, hash, local, listener, view, message });
+        self.group = Some(Open { name, remote, hash, local, mark: 0, listener, view, message });
         out.request(DatagramsRequest::Listen { listener, local });
         self.expect(listener, out);
     }
@@ -170,11 +172,11 @@ impl<M: Message> Mesh<M> {
         properties: GroupProperties,
         out: Out<'_, M>,
     ) {
-        let Some(Open { view: Some((view, tag)), .. }) = &self.group else { return };
-        let (view, tag) = (view.clone(), *tag);
+        let Some(Open { view: Some((view, tag)), mark, .. }) = &self.group else { return };
+        let (view, tag, mark) = (view.clone(), *tag, *mark as u8);
         let Some(me) = view.me else { return };
         let mut message = batch.into_single();
-        message.push(&MeshHeader { version: (), kind: IN_VIEW, reserved: 0, rank: me.0, tag });
+        message.push(&MeshHeader { version: (), kind: IN_VIEW, mark, rank: me.0, tag });
         let members = view.members.iter().enumerate().filter(|(rank, _)| {
             let is_meant =
                 properties.kind == GroupKind::Cast || *rank == usize::from(properties.member.0);
@@ -188,6 +190,7 @@ impl<M: Message> Mesh<M> {
     fn order(&mut self, cx: &Context, order: GroupOrder<M>, out: Out<'_, M>) {
         let Some(open) = &mut self.group else { return };
         match order {
+            GroupOrder::Layer(name) => open.mark = wire::mark(open.mark, name),
             GroupOrder::Install(view) => {
                 open.view = view.me.map(|_| (view.clone(), wire::tag(open.hash, &view)));
             }
@@ -195,8 +198,8 @@ impl<M: Message> Mesh<M> {
                 let Outsider { participant, incarnation, mut message } = *outsider;
                 message.push(&OutsideHeader { incarnation, group: open.hash });
                 let port = open.local.internet().map_or(0, |local| local.port());
-                let (kind, rank, tag) = (OUTSIDE, port, open.hash as u32);
-                message.push(&MeshHeader { version: (), kind, reserved: 0, rank, tag });
+                let (kind, mark, rank, tag) = (OUTSIDE, open.mark as u8, port, open.hash as u32);
+                message.push(&MeshHeader { version: (), kind, mark, rank, tag });
                 if participant != open.remote {
                     return self.transmit(cx, participant, message, out);
                 }
@@ -218,6 +221,9 @@ impl<M: Message> Mesh<M> {
         let Ok(header) = message.pull::<MeshHeader>() else {
             return cx.dropped(NAME, "no header of a group");
         };
+        if header.mark != open.mark as u8 {
+            return cx.dropped(NAME, "of another stack");
+        }
         match (header.kind, &open.view) {
             (IN_VIEW, Some((view, tag))) if *tag == header.tag => {
                 let member = view.members.get(usize::from(header.rank));

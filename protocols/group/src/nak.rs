@@ -395,6 +395,7 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
                     own.votes = true;
                 }
             }
+            GroupOrder::Layer(name) => at.order(GroupOrder::Layer(name)),
             GroupOrder::Blocked | GroupOrder::Suspect(_) => {}
         }
     }

@@ -25,6 +25,14 @@ pub(crate) fn tag(group: u64, view: &GroupView) -> u32 {
     hash(&(group, view.number, view.ballot)) as u32
 }
 
+/// Returns the mark of a stack with another layer, from that of the layers below it.
+pub(crate) fn mark(below: u64, layer: &str) -> u64 {
+    let mut hasher = SipHasher13::new_with_keys(0, 0);
+    hasher.write(&below.to_be_bytes());
+    hasher.write(layer.as_bytes());
+    hasher.finish()
+}
+
 /// Known to all members: it tells groups and views apart, and keeps nobody out.
 fn hash(what: &impl Hash) -> u64 {
     let mut hasher = SipHasher13::new_with_keys(0, 0);

@@ -62,7 +62,7 @@ fn packets_of_a_group() {
         octets
     };
     let mesh = |kind, rank| {
-        let mesh = MeshHeader { version: (), kind, reserved: 0, rank, tag: 0xfeed };
+        let mesh = MeshHeader { version: (), kind, mark: 0, rank, tag: 0xfeed };
         header(&|octets| mesh.encode(octets), MeshHeader::LENGTH)
     };
     let nak = |kind| {

@@ -154,6 +154,9 @@ pub enum GroupNotice<M> {
 /// What a layer of a group orders of the one below.
 #[derive(Debug)]
 pub enum GroupOrder<M> {
+    /// A layer is there, of this name: it says so when the group is opened, so that the carrier can
+    /// tell stacks apart.
+    Layer(&'static str),
     /// A view begins: numbers, logs and credit of the last one are gone.
     Install(Arc<GroupView>),
     /// Answers [`GroupNotice::Block`]: what was gathered has left.

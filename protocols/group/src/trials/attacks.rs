@@ -3,21 +3,29 @@
 use std::vec;
 use std::vec::Vec;
 
-use stackwright_contract::services::{Credit, DatagramsRequest, MessageProperties};
+use stackwright_compose::{Over, stack};
+use stackwright_contract::services::{
+    Credit, DatagramsRequest, GroupsIndication, GroupsRequest, MessageProperties,
+};
 use stackwright_contract::{Duration, Handle, IndicationOf};
 use stackwright_simulator::{CheckedDatagrams, Deed, Event, Heard, StationId};
 use stackwright_wire::{Header, Message, SingleBuffer};
 
 use super::calm::Calm;
-use super::seeds::{M, at, group, host};
+use super::seeds::{Ballots, Casts, M, Silence, at, group, host, mark};
 use crate::mesh::MeshHeader;
 use crate::nak::NakHeader;
-use crate::wire;
+use crate::{Detector, Mesh, MeshConfig, MicroLayer, Nak, NakConfig, Views, ViewsConfig, wire};
 
 const EVIL: usize = 9;
 const IN_VIEW: u8 = 0;
 const OUTSIDE: u8 = 1;
 const ASSOCIATION: Handle = Handle { index: 0, generation: 0 };
+
+stack! {
+    /// Members that have no order among each other.
+    Unordered = Ballots over Silence over Casts over Mesh<M> over CheckedDatagrams<M>
+}
 
 type Stranger = StationId<CheckedDatagrams<M>, Heard<IndicationOf<CheckedDatagrams<M>>>>;
 
@@ -41,7 +49,12 @@ fn say(calm: &mut Calm, stranger: Stranger, octets: &[u8]) {
 
 fn mesh(kind: u8, rank: u16, tag: u32) -> Vec<u8> {
     let mut octets = vec![0; MeshHeader::LENGTH];
-    MeshHeader { version: (), kind, reserved: 0, rank, tag }.encode(&mut octets);
+    MeshHeader { version: (), kind, mark: mark(), rank, tag }.encode(&mut octets);
+    octets
+}
+
+fn with_mark(mark: u8, mut octets: Vec<u8>) -> Vec<u8> {
+    octets[1] = mark;
     octets
 }
 
@@ -79,6 +92,8 @@ fn a_packet_of_another_group_view_or_member_is_dropped() {
         ([mesh(IN_VIEW, 3, tag), cast.clone()].concat(), "not from the member of that rank"),
         ([mesh(IN_VIEW, 1, tag ^ 1), cast].concat(), "of another view"),
         (join(name ^ 1, 4370, 1), "of another group"),
+        (with_mark(mark() ^ 1, join(name, 4370, 1)), "of another stack"),
+        (with_mark(0, [mesh(IN_VIEW, 1, tag), nak(1, 0, 0)].concat()), "of another stack"),
         (vec![0x20; 64], "no header of a group"),
     ] {
         let before = calm.world.drops(calm.members[0]).of(why);
@@ -87,6 +102,28 @@ fn a_packet_of_another_group_view_or_member_is_dropped() {
         assert_eq!(calm.world.drops(calm.members[0]).of(why), before + 1, "{why}");
     }
     assert!(calm.are_together(&[0, 1, 2]) && calm.broken().is_empty());
+}
+
+/// A process that has another stack begins no group with the members, and joins none of theirs.
+#[test]
+fn stacks_do_not_mix() {
+    let mut calm = Calm::new(3, 3, 1, 0);
+    calm.world.keep_drops();
+    let mesh = Mesh::new(MeshConfig { peers: (0..3).map(at).collect() });
+    let udp = CheckedDatagrams::checked(host(EVIL), Credit::ROOM);
+    let casts = Over::new(MicroLayer::new(Nak::new(NakConfig::default())), Over::new(mesh, udp));
+    let silence = MicroLayer::new(Detector::new(Duration::from_millis(200)));
+    let views = MicroLayer::new(Views::new(ViewsConfig::default()));
+    let stack = Unordered::new(views, Over::new(silence, casts));
+    let other = calm.world.add(host(EVIL), stack, Heard::default());
+    let (association, remote, credit) = (ASSOCIATION, group(), Credit::ROOM);
+    let local = Some(at(EVIL));
+    calm.world.ask(other, GroupsRequest::Open { association, remote, local, credit });
+    (0..200).for_each(|_| calm.step(&[0, 1, 2]));
+    assert!(calm.world.drops(calm.members[0]).of("of another stack") > 10, "it asks");
+    assert!(calm.are_together(&[0, 1, 2]) && calm.broken().is_empty());
+    let views = |told: &&_| matches!(told, GroupsIndication::Told { .. });
+    assert_eq!(calm.world.application(other).0.iter().filter(views).count(), 0);
 }
 
 /// All that members say comes again ten seconds later, in another view.

@@ -13,7 +13,7 @@ use stackwright_contract::{Context, Duration, Handle};
 use stackwright_simulator::{CheckedDatagrams, Heard, World};
 use stackwright_wire::{Header, Message, SingleBuffer};
 
-use super::seeds::{M, at, group, host, opened};
+use super::seeds::{M, at, group, host, mark, opened};
 use crate::layer::{GroupHooks, GroupPlace};
 use crate::mesh::MeshHeader;
 use crate::nak::NakHeader;
@@ -22,9 +22,9 @@ use crate::{SafeDelivery, StateTransfer, TotalOrder, wire};
 /// A packet of no member: most of it well made, and then anything.
 fn packet(random: &mut Rng, seen: &[u8]) -> Vec<u8> {
     let mut octets = vec![0; MeshHeader::LENGTH];
-    let kind = random.u8(..3);
+    let (kind, mark) = (random.u8(..3), mark());
     let (rank, tag) = (random.u16(..), random.u32(..));
-    MeshHeader { version: (), kind, reserved: 0, rank, tag }.encode(&mut octets);
+    MeshHeader { version: (), kind, mark, rank, tag }.encode(&mut octets);
     octets.extend(random.u64(..).to_be_bytes());
     octets.extend(wire::group(group()).to_be_bytes());
     let head = octets.len();

@@ -18,16 +18,16 @@ use super::checker::{Facts, Member};
 use crate::membership::quorum_of;
 use crate::{
     Detector, Mesh, MeshConfig, MicroLayer, Nak, NakConfig, SafeDelivery, StateTransfer,
-    TotalOrder, Views, ViewsConfig,
+    TotalOrder, Views, ViewsConfig, wire,
 };
 
 pub(super) type M = SingleBuffer;
 type States = MicroLayer<M, StateTransfer<M>>;
-type Order = MicroLayer<M, TotalOrder<M>>;
+pub(super) type Order = MicroLayer<M, TotalOrder<M>>;
 type Quorum = MicroLayer<M, SafeDelivery<M>>;
-type Ballots = MicroLayer<M, Views<M>>;
-type Silence = MicroLayer<M, Detector>;
-type Casts = MicroLayer<M, Nak<M>>;
+pub(super) type Ballots = MicroLayer<M, Views<M>>;
+pub(super) type Silence = MicroLayer<M, Detector>;
+pub(super) type Casts = MicroLayer<M, Nak<M>>;
 
 stack! {
     pub(super) Stack = States over Order over Quorum over Ballots over Silence over Casts
@@ -46,6 +46,12 @@ pub(super) fn at(station: usize) -> Participant {
 
 pub(super) fn group() -> Participant {
     SocketAddr::from(([239, 77, 3, 1], PORT)).into()
+}
+
+/// Returns the mark of their stack.
+pub(super) fn mark() -> u8 {
+    let layers = ["nak", "detector", "membership", "safe", "total", "state"];
+    layers.into_iter().fold(0, wire::mark) as u8
 }
 
 /// Adds members, the first of which begins the group.
