@@ -8,9 +8,21 @@ use stackwright_contract::services::{
     GroupsRequest,
 };
 use stackwright_contract::{
-    Context, Facts, Handle, Instant, Outlet, Participant, PathLimits, Protocol,
+    Context, Facts, Guarantees, Handle, Instant, Outlet, Participant, PathLimits, Protocol,
 };
 use stackwright_wire::Message;
+
+/// What a layer of a group can promise.
+pub(crate) const OF_GROUPS: Guarantees = Guarantees::RELIABLE
+    .and(Guarantees::ORDERED)
+    .and(Guarantees::ONCE)
+    .and(Guarantees::CHECKED)
+    .and(Guarantees::VIEWS)
+    .and(Guarantees::SYNCHRONY)
+    .and(Guarantees::CAUSAL)
+    .and(Guarantees::TOTAL)
+    .and(Guarantees::SAFE)
+    .and(Guarantees::STATE);
 
 /// What a layer of a group adds. It begins anew with each [view](GroupOrder::Install), and needs no
 /// word for a view that changes meanwhile.

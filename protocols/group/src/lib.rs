@@ -5,6 +5,7 @@
 //! | `layer.rs` | a layer: what it adds, with defaults that pass everything on |
 //! | `mesh.rs` | the carrier: groups over datagrams, an association with each member |
 //! | `nak.rs`, `nak/repeat.rs`, `log.rs` | numbers, the log of unstable casts, what is missing is asked for |
+//! | `fragments.rs` | messages longer than a packet |
 //! | `room.rs` | what a slow application has room for |
 //! | `detector.rs` | who was silent for too long |
 //! | `membership/` | views, agreed by ballots: virtual synchrony, one primary view at a time |
@@ -26,6 +27,7 @@ extern crate std;
 
 pub mod described;
 mod detector;
+mod fragments;
 mod layer;
 mod log;
 mod membership;
@@ -48,6 +50,7 @@ pub mod header {
 }
 
 pub use detector::Detector;
+pub use fragments::CastFragments;
 pub use layer::{GroupHooks, GroupPlace, MicroLayer};
 pub use membership::{Views, ViewsConfig};
 pub use mesh::{Mesh, MeshConfig};

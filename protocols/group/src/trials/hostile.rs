@@ -80,19 +80,24 @@ fn a_view_is_as_large_as_it_may_be() {
 }
 
 /// What a layer did to its neighbours.
-struct Place {
-    cx: Context,
+pub(super) struct Place {
+    pub(super) cx: Context,
     /// Credit that it gave below, and above.
-    below: Credit,
-    above: Credit,
-    delivered: usize,
-    suspected: Vec<Rank>,
+    pub(super) below: Credit,
+    pub(super) above: Credit,
+    pub(super) delivered: usize,
+    pub(super) suspected: Vec<Rank>,
+    /// What it sent, and what it delivered, where that is kept.
+    pub(super) keeps: bool,
+    pub(super) sent: Vec<(M, GroupProperties)>,
+    pub(super) heard: Vec<(Vec<u8>, GroupProperties)>,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let (cx, below, above) = (Context::new(1), Credit::NONE, Credit::NONE);
-        Place { cx, below, above, delivered: 0, suspected: Vec::new() }
+        let (keeps, sent, heard) = (false, Vec::new(), Vec::new());
+        Place { cx, below, above, delivered: 0, suspected: Vec::new(), keeps, sent, heard }
     }
 }
 
@@ -101,10 +106,17 @@ impl GroupPlace<SingleBuffer> for Place {
         &self.cx
     }
 
-    fn send(&mut self, _: Batch<SingleBuffer>, _: GroupProperties) {}
+    fn send(&mut self, batch: Batch<SingleBuffer>, to: GroupProperties) {
+        if self.keeps {
+            self.sent.push((batch.into_single(), to));
+        }
+    }
 
-    fn deliver(&mut self, _: Batch<SingleBuffer>, _: GroupProperties) {
+    fn deliver(&mut self, batch: Batch<SingleBuffer>, from: GroupProperties) {
         self.delivered += 1;
+        if self.keeps {
+            self.heard.push((batch.into_single().octets().to_vec(), from));
+        }
     }
 
     fn order(&mut self, order: GroupOrder<SingleBuffer>) {
@@ -129,7 +141,7 @@ impl GroupPlace<SingleBuffer> for Place {
 }
 
 /// A view of three, of which this is the last.
-fn view(number: u32) -> GroupNotice<SingleBuffer> {
+pub(super) fn view(number: u32) -> GroupNotice<SingleBuffer> {
     let member = |place| GroupMember { participant: at(place), incarnation: 1, votes: place < 2 };
     let members = (0..3).map(member).collect();
     let (ballot, me) = (Ballot::default(), Some(Rank(2)));

@@ -9,6 +9,7 @@ mod checker;
 mod cuts;
 mod directed;
 mod hostile;
+mod layers;
 mod liars;
 mod nth;
 mod seeds;
