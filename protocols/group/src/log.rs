@@ -36,6 +36,13 @@ impl<M: Message> Log<M> {
         Log { senders: (0..members).map(|_| sender()).collect(), have: alloc::vec![0; members] }
     }
 
+    /// Returns how many octets it keeps.
+    #[cfg(test)]
+    pub(crate) fn octets(&self) -> usize {
+        let casts = self.senders.iter().flat_map(|sender| sender.casts.iter().flatten());
+        casts.map(|cast| cast.message.len()).sum()
+    }
+
     /// Returns up to which number there is every cast of a sender, delivered or not.
     pub(crate) fn reach(&self, origin: usize) -> u32 {
         let have = self.have[origin];

@@ -28,6 +28,9 @@ const NAME: &str = "group nak";
 /// Casts that a member is answered with in one turn, at most.
 const REPEATED_MOST: u32 = 64;
 
+/// What the logs of all senders have, at most: in a large view each has a smaller window.
+const LOG_MOST: usize = 64 << 20;
+
 /// How long what was asked for is not asked for again: a turn.
 const ASKED: Duration = Duration::from_millis(20);
 
@@ -80,6 +83,9 @@ pub struct Nak<M> {
     /// What the layers above have room for, and since when it was too little.
     room: Room,
     full: Option<Instant>,
+    /// Octets that the layer above may have in the log, and what of it was not given yet.
+    window: usize,
+    above: Room,
     /// The last view, its mark and its log, for members that are still on their way out of it.
     old: Option<(Arc<GroupView>, u32, Log<M>)>,
     /// Since when, and with how many casts, a member of either view was answered.
@@ -135,12 +141,21 @@ impl<M> InView<M> {
 impl<M: Message> Nak<M> {
     /// Makes the hooks.
     pub const fn new(config: NakConfig) -> Self {
-        let (view, room, full, old) = (None, Room::NONE, None, None);
-        Nak { config, view, room, full, old, answered: BTreeMap::new() }
+        let (room, above, window) = (Room::NONE, Room::NONE, config.window.octets);
+        let (view, full, old) = (None, None, None);
+        let answered = BTreeMap::new();
+        Nak { config, view, room, full, window, above, old, answered }
     }
 
-    fn install(&mut self, at: &mut dyn GroupPlace<M>, view: Arc<GroupView>) {
-        let mut back = Credit::NONE;
+    /// Returns how many octets its logs keep.
+    #[cfg(test)]
+    pub(crate) fn octets(&self) -> usize {
+        let old = self.old.as_ref().map_or(0, |(.., log)| log.octets());
+        old + self.view.as_ref().map_or(0, |own| own.log.octets())
+    }
+
+    fn install(&mut self, at: &mut impl GroupPlace<M>, view: Arc<GroupView>) {
+        let (mut back, members) = (Credit::NONE, view.members.len());
         self.answered.clear();
         if let Some(mut last) = self.view.take() {
             // What was cast in the last view is in the log of the old, and no longer in this one's.
@@ -153,7 +168,7 @@ impl<M: Message> Nak<M> {
             self.old = Some((last.view, last.tag, last.log));
         }
         if let Some(Rank(me)) = view.me {
-            let (members, now) = (view.members.len(), at.cx().now());
+            let now = at.cx().now();
             self.view = Some(InView {
                 tag: wire::tag(0, &view),
                 me: me.into(),
@@ -169,9 +184,21 @@ impl<M: Message> Nak<M> {
                 view,
             });
         }
-        if back != Credit::NONE {
-            at.give(back);
-        }
+        self.fit_window(members);
+        self.give(at, back);
+    }
+
+    /// Members share what the log may have.
+    fn fit_window(&mut self, members: usize) {
+        let octets = self.config.window.octets.min(LOG_MOST / members.max(1));
+        let before = core::mem::replace(&mut self.window, octets);
+        self.above.give(Credit::of_octets(octets.saturating_sub(before)));
+        self.above.use_up(Credit::of_octets(before.saturating_sub(octets)));
+    }
+
+    fn give(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+        self.above.give(credit);
+        at.give(self.above.take());
     }
 
     fn received(&mut self, at: &mut dyn GroupPlace<M>, origin: usize, number: u32, cast: Cast<M>) {
@@ -264,10 +291,8 @@ impl<M: Message> Nak<M> {
             (0..members).filter(|member| *member != me).map(|member| of(&member)).min()
         };
         let back = own.log.drop_stable(|origin| all(origin).unwrap_or(u32::MAX), me);
-        if back != Credit::NONE {
-            at.give(back);
-        }
         let to = own.view.members[rank].participant;
+        self.give(at, back);
         for (origin, upto) in have.into_iter().enumerate() {
             self.ask(at, to, origin, upto);
         }
@@ -323,7 +348,7 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
 
     fn send(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, properties: GroupProperties) {
         let Some(own) = self.view.as_mut().filter(|own| !own.frozen) else {
-            at.give(batch.cost());
+            self.give(at, batch.cost());
             return at.cx().dropped(NAME, "there is no view to cast in");
         };
         own.sent += 1;

@@ -135,7 +135,9 @@ impl GroupPlace<SingleBuffer> for Place {
         self.below += credit;
     }
 
-    fn opened(&mut self, _: stackwright_contract::Participant, _: Credit) {}
+    fn opened(&mut self, _: stackwright_contract::Participant, credit: Credit) {
+        self.above += credit;
+    }
 
     fn close(&mut self) {}
 }

@@ -1,15 +1,18 @@
 //! Single layers between neighbours that a test plays.
 
+use std::sync::Arc;
 use std::vec;
 use std::vec::Vec;
 
-use stackwright_contract::services::{Credit, GroupKind, GroupProperties, Rank};
+use stackwright_contract::services::{
+    Ballot, Credit, GroupKind, GroupMember, GroupOrder, GroupProperties, GroupView, Rank,
+};
 use stackwright_wire::Message;
 
 use super::hostile::{Place, view};
 use super::seeds::M;
-use crate::CastFragments;
 use crate::layer::GroupHooks;
+use crate::{CastFragments, Nak, NakConfig};
 
 fn place() -> Place {
     Place { keeps: true, ..Place::new() }
@@ -83,4 +86,39 @@ fn a_message_that_does_not_end_is_bounded() {
     }
     let most = Credit::ROOM.octets / 60_000;
     assert_eq!((there.delivered, there.cx.dropped_count()), (0, 100 - most as u64));
+}
+
+/// Casts as far as it has credit, in views of so many members, of which nobody says what it has;
+/// returns what its log keeps then.
+fn kept(views: &[usize]) -> Vec<usize> {
+    const PIECE: usize = 4096;
+    let (mut place, mut nak) = (place(), Nak::<M>::new(NakConfig::default()));
+    nak.opened(&mut place, super::seeds::at(0), Credit::NONE);
+    let mut kept = Vec::new();
+    for (number, members) in views.iter().enumerate() {
+        let member = |at: usize| GroupMember {
+            participant: super::seeds::at(at % 250),
+            incarnation: at as u64,
+            votes: true,
+        };
+        let (ballot, me) = (Ballot::default(), Some(Rank(0)));
+        let (number, members) = (number as u32, (0..*members).map(member).collect());
+        let view = GroupView { number, ballot, members, me, primary: true };
+        nak.order(&mut place, GroupOrder::Install(Arc::new(view)));
+        let before = nak.octets();
+        while place.above.covers(Credit { octets: PIECE, messages: 1 }) {
+            place.above -= Credit { octets: PIECE, messages: 1 };
+            nak.send(&mut place, M::with_headroom(64, &octets(PIECE)).into(), Default::default());
+        }
+        // The log of the view before is kept, too.
+        kept.push(nak.octets() - before);
+    }
+    kept
+}
+
+#[test]
+fn windows_of_many_members_share_the_log() {
+    assert_eq!(kept(&[3, 64, 64]), [1 << 20; 3], "up to 64 members");
+    let shared = (64 << 20) / 1024;
+    assert_eq!(kept(&[3, 1024, 1024, 128, 2]), [1 << 20, shared, shared, 512 << 10, 1 << 20]);
 }

@@ -321,14 +321,22 @@ fn a_member_that_takes_nothing_stops_nobody() {
     let members = opened(&mut world, 3);
     world.application_mut(members[2]).takes = false;
     world.run_for(Duration::from_secs(2));
+    let (mut pause, mut since, mut taken) = (Duration::ZERO, world.now(), 0);
     for _ in 0..CASTS {
         let cast = world.application_mut(members[0]).cast();
         world.ask(members[0], cast);
         world.run_for(Duration::from_millis(5));
+        let now = world.now();
+        pause = pause.max(now.since(since));
+        if world.application(members[1]).taken > taken {
+            (since, taken) = (now, world.application(members[1]).taken);
+        }
     }
     world.run_for(Duration::from_secs(2));
     let [_, one, slow] = [0, 1, 2].map(|at| world.application(members[at]).taken);
     assert_eq!(one, CASTS, "the others go on");
+    let most = NakConfig::default().patience + Duration::from_millis(500);
+    assert!(pause < most, "{pause:?}: patience, silence, and the next view");
     assert!((1000..1400).contains(&slow), "{slow}: its room, and what a view's end delivers");
 }
 
