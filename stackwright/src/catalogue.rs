@@ -164,6 +164,8 @@ catalogue! {
         => stackwright_group::described::mesh,
     stackwright_group::MicroLayer<M, stackwright_group::Detector>: "a member of a group that was silent for too long is suspected"
         => stackwright_group::described::detector,
+    stackwright_group::MicroLayer<M, stackwright_group::CastFragments<M>>: "messages of a group that are longer than a packet"
+        => stackwright_group::described::fragments,
     stackwright_group::MicroLayer<M, stackwright_group::Views<M>>: "who is in a group: views by ballots, and the same messages from one to the next"
         => stackwright_group::described::membership,
     stackwright_group::MicroLayer<M, stackwright_group::Nak<M>>: "messages to all of a group, each sender's in order, repeated until all have them"

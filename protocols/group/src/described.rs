@@ -8,8 +8,8 @@ use stackwright_contract::described::{Described, Parameter, ParameterKind, Param
 use stackwright_wire::Message;
 
 use crate::{
-    Detector, Mesh, MeshConfig, MicroLayer, Nak, NakConfig, SafeDelivery, StateTransfer,
-    TotalOrder, Views, ViewsConfig,
+    CastFragments, Detector, Mesh, MeshConfig, MicroLayer, Nak, NakConfig, SafeDelivery,
+    StateTransfer, TotalOrder, Views, ViewsConfig,
 };
 
 /// How long anything may take, in ms.
@@ -25,6 +25,8 @@ const NAK: &[Parameter] = &[Parameter::new(
     ParameterKind::Number,
     "a member reports at least this often, in ms",
 )];
+const FRAGMENTS: &[Parameter] =
+    &[Parameter::new("longest", ParameterKind::Number, "octets of a piece, at most")];
 const DETECTOR: &[Parameter] = &[Parameter::new(
     "silence",
     ParameterKind::Number,
@@ -61,6 +63,16 @@ pub const fn nak<M: Message>() -> Described<MicroLayer<M, Nak<M>>> {
         Ok(MicroLayer::new(Nak::new(config)))
     };
     Described { parameters: NAK, make }
+}
+
+/// Returns the description of the layer that cuts long messages.
+pub const fn fragments<M: Message>() -> Described<MicroLayer<M, CastFragments<M>>> {
+    let make = |table: &dyn ParameterTable, _| {
+        let longest = table.within("longest", 1..=65_000)?;
+        let longest = longest.map_or(CastFragments::<M>::PIECE, |octets| octets as usize);
+        Ok(MicroLayer::new(CastFragments::new(longest)))
+    };
+    Described { parameters: FRAGMENTS, make }
 }
 
 /// Returns the description of the layer that detects silence.

@@ -12,7 +12,7 @@ use stackwright_wire::{Header, Message};
 use crate::layer::{GroupHooks, GroupPlace, OF_GROUPS};
 use crate::room::Room;
 
-const NAME: &str = "fragments";
+const NAME: &str = "group fragments";
 
 /// The longest message: a sender's window is not larger.
 const MESSAGE_MOST: usize = Credit::ROOM.octets;
@@ -41,6 +41,9 @@ pub struct CastFragments<M> {
 }
 
 impl<M: Message> CastFragments<M> {
+    /// The longest piece of those who name none: one packet takes it, whatever the path.
+    pub const PIECE: usize = 1200;
+
     /// Makes the hooks: a piece has `longest` octets, at most, and at least one.
     pub const fn new(longest: usize) -> Self {
         let longest = if longest == 0 { 1 } else { longest };
@@ -62,7 +65,7 @@ impl<M: Message> GroupHooks<M> for CastFragments<M> {
         ..Facts::named(NAME)
     };
 
-    fn send(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, to: GroupProperties) {
+    fn send(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, to: GroupProperties) {
         let (mut rest, mut first) = (batch.into_single(), true);
         loop {
             let last = rest.len() <= self.longest;
@@ -78,7 +81,7 @@ impl<M: Message> GroupHooks<M> for CastFragments<M> {
         }
     }
 
-    fn delivered(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
+    fn delivered(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
         let (room, mut piece) = (batch.cost(), batch.into_single());
         let header = piece.pull::<PieceHeader>();
         let part = self.parts.get_mut(usize::from(from.member.0));
@@ -107,17 +110,17 @@ impl<M: Message> GroupHooks<M> for CastFragments<M> {
         self.room(at, room);
     }
 
-    fn room(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+    fn room(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
         self.room.give(credit);
         at.take(self.room.take());
     }
 
-    fn credit(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+    fn credit(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
         self.below.give(credit);
         at.give(self.below.take());
     }
 
-    fn order(&mut self, at: &mut impl GroupPlace<M>, order: GroupOrder<M>) {
+    fn order(&mut self, at: &mut dyn GroupPlace<M>, order: GroupOrder<M>) {
         if let GroupOrder::Install(view) = &order {
             self.install(view);
         }
@@ -125,7 +128,7 @@ impl<M: Message> GroupHooks<M> for CastFragments<M> {
     }
 
     /// Above the layer of views no order says so.
-    fn notice(&mut self, at: &mut impl GroupPlace<M>, notice: GroupNotice<M>) {
+    fn notice(&mut self, at: &mut dyn GroupPlace<M>, notice: GroupNotice<M>) {
         if let GroupNotice::View(view) = &notice {
             self.install(view);
         }

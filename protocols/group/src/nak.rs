@@ -154,7 +154,7 @@ impl<M: Message> Nak<M> {
         old + self.view.as_ref().map_or(0, |own| own.log.octets())
     }
 
-    fn install(&mut self, at: &mut impl GroupPlace<M>, view: Arc<GroupView>) {
+    fn install(&mut self, at: &mut dyn GroupPlace<M>, view: Arc<GroupView>) {
         let (mut back, members) = (Credit::NONE, view.members.len());
         self.answered.clear();
         if let Some(mut last) = self.view.take() {
@@ -196,7 +196,7 @@ impl<M: Message> Nak<M> {
         self.above.use_up(Credit::of_octets(before.saturating_sub(octets)));
     }
 
-    fn give(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+    fn give(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
         self.above.give(credit);
         at.give(self.above.take());
     }

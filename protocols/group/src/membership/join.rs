@@ -112,7 +112,7 @@ impl<M: Octets> Views<M> {
     /// Handles UNHEARD.
     pub(super) fn complained(
         &mut self,
-        at: &mut impl GroupPlace<M>,
+        at: &mut dyn GroupPlace<M>,
         from: Identity,
         unheard: Vec<u16>,
     ) {
@@ -126,7 +126,7 @@ impl<M: Octets> Views<M> {
 
     /// Leaves out who and others do not hear each other: until that may be over, it would only be
     /// left out again.
-    pub(super) fn weigh(&mut self, at: &mut impl GroupPlace<M>) {
+    pub(super) fn weigh(&mut self, at: &mut dyn GroupPlace<M>) {
         let (now, round) = (at.cx().now(), self.config.round);
         let Some(own) = &mut self.view else { return };
         own.doubts.weigh(now, round);
