@@ -20,8 +20,8 @@ const STRETCHES: usize = 16;
 const RATE_LEFT: f64 = 31.0 / 32.0;
 const RATE_LEFT_UNFILLED: f64 = 511.0 / 512.0;
 
-/// In so many stretches something has to be lost: a burst of a queue that overflows is no share. And
-/// in so many more times what would be expected of the share that is asked about, up to one.
+/// In so many stretches something has to be lost: a burst of a queue that overflows is no share.
+/// And in so many more for each that the share that is asked about lets expect, up to one.
 const LOSSY: f64 = 2.5;
 const BEYOND: f64 = 3.0;
 
@@ -30,8 +30,8 @@ const BEYOND: f64 = 3.0;
 const FULL: f64 = 0.8;
 const NOT_FULL: u32 = 3;
 
-/// The window doubles at first until something is lost, much in a row: that says nothing, for so many
-/// stretches, or until one without loss.
+/// The window doubles at first until something is lost, much in a row: that says nothing, for so
+/// many stretches, or until one without loss.
 const START: u32 = 8;
 
 /// Packets in flight times the root of the share that is lost, of a window that takes each loss for

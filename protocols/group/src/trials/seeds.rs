@@ -51,7 +51,7 @@ pub(super) fn group() -> Participant {
 /// Returns the mark of their stack.
 pub(super) fn mark() -> u8 {
     let layers = ["nak", "detector", "membership", "safe", "total", "state"];
-    layers.into_iter().fold(0, wire::mark) as u8
+    layers.into_iter().fold(0, |below, layer| wire::mark(below, &format!("group {layer}"))) as u8
 }
 
 /// Adds members, the first of which begins the group.
