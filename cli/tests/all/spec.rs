@@ -179,6 +179,23 @@ fn a_role_is_run_by_hand_and_holds_what_it_does_not_await() {
     assert!(code.contains("\n2"), "{code}");
 }
 
+/// A transcript is followed to its end, or to the first line that is no transition.
+#[test]
+fn a_role_follows_a_transcript() {
+    let tests = format!("{}/../crates/spec/tests", env!("CARGO_MANIFEST_DIR"));
+    let monitor = |options: &str| {
+        let text = format!("{tests}/sources/ftp.protocol --role Client {options}");
+        let line =
+            format!("stackwright spec monitor {text} < {tests}/transcripts/vsftpd.txt; echo $?");
+        shell(&line, Path::new("/"))
+    };
+    let said = monitor("--ahead 2");
+    assert!(said.contains("each a transition of Client") && said.ends_with("\n0"), "{said}");
+    let said = monitor("");
+    assert!(said.contains("`> Command FEAT`: the role does not send Command here"), "{said}");
+    assert!(said.contains("\n1") || said.starts_with("1\n"), "{said}");
+}
+
 /// What comes first is taken, of one ADU the case above; its block may wait, and leave all of them.
 #[test]
 fn a_role_awaits_one_of_several() {

@@ -30,6 +30,7 @@ impl RoleLine {
             let value = value(program, kind, word.trim()).ok_or(ANOTHER_TYPE)?;
             return Ok(RoleLine::Answer(function, value));
         }
+        let line = line.trim();
         let words: Vec<&str> = line.split_whitespace().collect();
         let is = |name: &str| role.signals.iter().position(|one| one.name == name);
         let kind = |nth: usize| role.signals[nth].kind;
@@ -39,7 +40,7 @@ impl RoleLine {
             .iter()
             .map(|word| is(word).filter(|nth| kind(*nth) == SignalKind::Together))
             .collect();
-        if let Some(together) = all {
+        if let Some(together) = all.filter(|all| !all.is_empty()) {
             return Ok(RoleLine::Together(together));
         }
         let first = words.first().copied().unwrap_or_default();

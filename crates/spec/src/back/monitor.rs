@@ -102,7 +102,15 @@ impl<'a> TranscriptMonitor<'a> {
             return self.sent(sent.trim());
         }
         let heard = line.strip_prefix('<');
-        let read = RoleLine::read(self.compiled, self.nth, heard.unwrap_or(line).trim())?;
+        let read = RoleLine::read(self.compiled, self.nth, heard.unwrap_or(line))?;
+        let kind = |signal: usize| self.role().signals[signal].kind;
+        let is_adu = match read {
+            RoleLine::Alone(signal, _) => matches!(kind(signal), SignalKind::Adu(_)),
+            _ => false,
+        };
+        if is_adu != heard.is_some() {
+            return Err("what the peer sends begins with <, and nothing else".into());
+        }
         if let RoleLine::Answer(function, value) = read {
             self.host.answers.insert(function, value);
             return Ok(());
@@ -111,13 +119,8 @@ impl<'a> TranscriptMonitor<'a> {
         self.is_sent()?;
         match read {
             RoleLine::Alone(signal, values) => {
-                let role = self.role();
-                let is_adu = matches!(role.signals[signal].kind, SignalKind::Adu(_));
-                if is_adu != heard.is_some() {
-                    return Err("what the peer sends begins with <, and nothing else".into());
-                }
                 if !self.interpreter.hears(signal) {
-                    let name = &role.signals[signal].name;
+                    let name = &self.role().signals[signal].name;
                     return Err(format!("the role does not await {name} here{}", self.awaits()));
                 }
                 self.react(Stimulus::Alone(signal, &values))

@@ -121,6 +121,31 @@ const MUTATIONS: &[Mutation] = &[
     ),
 ];
 
+/// Lines that say nothing, or what cannot be.
+#[test]
+fn a_line_that_is_none_is_refused() {
+    let compiled = compile(FTP).expect("it compiles");
+    for line in [
+        "<",
+        ">",
+        "=",
+        "< Whole",
+        "Reply 220",
+        "< Reply",
+        "< Reply 70000",
+        "< user = x",
+        "keep = 1",
+    ] {
+        let mut monitor = TranscriptMonitor::new(&compiled, 0, 0);
+        assert!(monitor.line(line).is_err(), "{line}");
+    }
+    // Octets may be none, or anything.
+    for line in ["< Reply 220", "< Reply 220  = <> \u{a0}\u{2003}", "\u{a0}", " // no line"] {
+        let mut monitor = TranscriptMonitor::new(&compiled, 0, 0);
+        assert_eq!(monitor.line(line), Ok(()), "{line}");
+    }
+}
+
 const COMPLETE: &str = "< Reply 226 Transfer complete.\n";
 
 #[test]
