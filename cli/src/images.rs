@@ -21,6 +21,7 @@ pub(crate) fn below(
     address: IpAddr,
     placement: &Placement,
 ) -> Result<(Reliable, usize), Problem> {
+    placement.check_ungranted()?;
     let Some(socket) = placement.socket("jis")? else { return Ok(transport(driver, address)?) };
     let (_, most) = transport_host(HOSTED)?;
     Ok((served(remote(socket, driver.registry(), 0, stacks::pool())), most))

@@ -58,6 +58,7 @@ mod printable;
 mod problem;
 mod proxy;
 mod quantity;
+mod refused;
 mod registry;
 mod remote;
 mod report;

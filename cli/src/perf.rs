@@ -66,7 +66,7 @@ fn measure(run: &Run) -> Result<Outcome, Problem> {
     place.transport.allows(run, &place)?;
     options::check(&Given::Run(run), &place)?;
     let tuning = run.tuning.of(run);
-    place.transport.check(&place, &tuning)?;
+    place.transport.check(&place, &tuning, &run.placement)?;
     let make = &Make::new(&place, &tuning, &run.placement)?;
     let congestion = make.congestion();
     let (transport, place) = (place.transport, &place);

@@ -7,12 +7,16 @@ use std::sync::Arc;
 
 use stackwright::compose::Over;
 use stackwright::wire::Pool;
-use stackwright_drivers::Registry;
 use stackwright_drivers::ipc::Near;
 use stackwright_drivers::unix::UnixStreams;
+use stackwright_drivers::{GrantClient, Registry};
 
 use crate::problem::Problem;
+use crate::refused;
 use crate::stacks::Message;
+
+/// The name of the socket of a server's grants, which is that of no stack.
+pub(crate) const GRANTS: &str = "grants";
 
 /// A placement, as the command line says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +26,8 @@ pub(crate) enum Placement {
     Library,
     /// In a server, which has a socket for each of its stacks in this folder.
     Server(PathBuf),
+    /// In this process, with descriptors from a server that has its socket in this folder.
+    Granted(PathBuf),
 }
 
 impl FromStr for Placement {
@@ -31,7 +37,10 @@ impl FromStr for Placement {
         match text.split_once('=') {
             None if text == "library" => Ok(Placement::Library),
             Some(("server", folder)) if !folder.is_empty() => Ok(Placement::Server(folder.into())),
-            _ => Err("it is `library`, or `server=FOLDER` of `stackwright host`"),
+            Some(("granted", folder)) if !folder.is_empty() => {
+                Ok(Placement::Granted(folder.into()))
+            }
+            _ => Err("it is `library`, `server=FOLDER` or `granted=FOLDER` of `stackwright host`"),
         }
     }
 }
@@ -39,7 +48,29 @@ impl FromStr for Placement {
 impl Placement {
     /// Whether it is a server.
     pub(crate) fn is_server(&self) -> bool {
-        *self != Placement::Library
+        matches!(self, Placement::Server(_))
+    }
+
+    /// Has what this program has no right to opened by the server, if it grants that.
+    pub(crate) fn grant(&self, registry: &Registry) {
+        if let Placement::Granted(folder) = self {
+            registry.open_by(GrantClient::new(folder.join(GRANTS), refused::note));
+        }
+    }
+
+    /// Refuses descriptors of a server, which no client needs.
+    ///
+    /// # Errors
+    /// They are wanted.
+    pub(crate) fn check_ungranted(&self) -> Result<(), Problem> {
+        match self {
+            Placement::Granted(_) => Err(Problem::Unhonoured {
+                option: "--placement granted=",
+                transport: "this command".into(),
+                by: "perf and serve".into(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the server's socket for a stack of this name, once somebody is there.
@@ -69,5 +100,8 @@ pub(crate) fn remote<T, const GIVES: u16>(
 where
     T: stackwright_drivers::ipc::Crossing<Message = Message>,
 {
-    Over::new(Near::default(), UnixStreams::new(socket, registry, lane, pool))
+    Over::new(
+        Near::default().on_refusal(refused::note),
+        UnixStreams::new(socket, registry, lane, pool),
+    )
 }

@@ -123,6 +123,8 @@ pub(crate) enum Problem {
     NoServer { path: PathBuf, why: io::Error },
     #[error("{} is not to be had: another server is there, or the folder is closed", .path.display())]
     Occupied { path: PathBuf },
+    #[error("{}: {why}", .path.display())]
+    HostFile { path: PathBuf, why: String },
     #[error("no answer from {url}: {why}")]
     Nobody { url: String, why: String },
     #[error("{url}: {why}")]
@@ -362,6 +364,9 @@ impl Problem {
 
     /// Returns what to do next, if anything can be done.
     pub(crate) fn advice(&self) -> Option<Cow<'static, str>> {
+        if let Some(refusal) = crate::refused::last() {
+            return Some(refusal.into());
+        }
         match self {
             Problem::Transfer { failure: Failure::Untrusted { why, certificate }, .. } => {
                 Some(about_certificate(*why, *certificate))
@@ -391,6 +396,9 @@ impl Problem {
             }
             Problem::NoServer { .. } => {
                 "run `stackwright host STACK --at FOLDER` with this transport, and name its folder"
+            }
+            Problem::HostFile { .. } => {
+                "`stackwright host FILE --check` reads it again; docs/transports.md has an example"
             }
             Problem::Occupied { .. } => "choose another folder with --at, or end the other server",
             Problem::Nobody { .. } => {

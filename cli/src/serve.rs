@@ -49,6 +49,18 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let own = serve.inet.as_ref().map(|inet| Described::on_device("serve-inet", inet));
     let placement = &serve.placement;
     check_option("--placement", placement.is_server(), &below)?;
+    if placement.is_server() {
+        let is_own = [
+            ("--packet", serve.packet.is_some()),
+            ("--tls", serve.tls.is_some()),
+            ("--listen-tls", !serve.listen_tls.is_empty()),
+        ];
+        if let Some((option, _)) = is_own.into_iter().find(|(_, is_given)| *is_given) {
+            let transport = "a transport in a server".into();
+            let by = "those with --placement library".into();
+            return Err(Problem::Unhonoured { option, transport, by });
+        }
+    }
     let placed = || Described::placed(below[0].stacks()[1], below[0], placement);
     let own = own.or(placement.is_server().then(placed));
     let described = match (named.or(own.transpose()?), below[0]) {
@@ -90,6 +102,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
             let told = Told { fingerprint, ..told };
             let stack = stacks::server(&folder, config, options, identity);
             let (driver, stack) = stack.map_err(unopened)?;
+            placement.grant(&driver.registry());
             carry_out(driver, stack, told)
         }
         Some(described) => {
@@ -106,6 +119,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 ..Wishes::default()
             };
             let (driver, stack) = graphs::server(&described, &folder, wishes)?;
+            placement.grant(&driver.registry());
             let graphs::ServerGraph { graph, writable, has_folder } = stack;
             guard(serve, writable)?;
             let shown = if has_folder { shown } else { format!("the files of {}", described.name) };

@@ -49,6 +49,7 @@ impl<'a> Route<'a> {
         let air = remote.air.as_ref().filter(|_| connection.stack.is_none());
         let own = own.or(air.map(|air| Described::on_air(air, connection.call.as_deref())));
         let placement = &connection.placement;
+        placement.check_ungranted()?;
         check_option("--placement", placement.is_server(), &[remote.below])?;
         let (below, is_placed) = (remote.below, placement.is_server());
         let placed = || Described::placed(below.stacks()[0], below, placement);

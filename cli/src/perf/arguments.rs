@@ -68,7 +68,8 @@ pub(crate) struct Serve {
     pub(crate) cores: u16,
     #[command(flatten)]
     pub(crate) tuning: Tuning,
-    /// Where the transport is: `library`, or `server=FOLDER` of `stackwright host`.
+    /// Where the transport is: `library`, `server=FOLDER` of `stackwright host`, or
+    /// `granted=FOLDER`: here, with low ports and raw sockets that such a server opens.
     #[arg(long, value_name = "WHERE", default_value = "library", hide_default_value = true)]
     pub(crate) placement: Placement,
     /// Report events as JSON lines on standard output.
@@ -120,7 +121,8 @@ pub(crate) struct Run {
     pub(crate) members: u16,
     #[command(flatten)]
     pub(crate) tuning: Tuning,
-    /// Where the transport is: `library`, or `server=FOLDER` of `stackwright host`.
+    /// Where the transport is: `library`, `server=FOLDER` of `stackwright host`, or
+    /// `granted=FOLDER`: here, with low ports and raw sockets that such a server opens.
     #[arg(long, value_name = "WHERE", default_value = "library", hide_default_value = true)]
     pub(crate) placement: Placement,
     /// Print one JSON object and nothing else.

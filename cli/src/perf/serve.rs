@@ -29,7 +29,7 @@ use crate::report::say;
 pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     let place = Place::parse(&serve.url)?;
     options::check(&Given::Serve(serve), &place)?;
-    place.transport.check(&place, &serve.tuning)?;
+    place.transport.check(&place, &serve.tuning, &serve.placement)?;
     let interrupted = interrupts()?;
     let told = Told { json: serve.json, intervals: serve.intervals, place: &place };
     let make = Make::new(&place, &serve.tuning, &serve.placement)?;

@@ -65,9 +65,10 @@ pub(crate) struct Serve {
         conflicts_with_all = ["artp", "xtp", "stack", "tls", "listen_tls"]
     )]
     pub(crate) inet: Option<Inet>,
-    /// Where the transport is: `library`, or `server=FOLDER` of `stackwright host`.
+    /// Where the transport is: `library`, `server=FOLDER` of `stackwright host`, or
+    /// `granted=FOLDER`: here, with low ports that such a server opens.
     #[arg(long, value_name = "WHERE", default_value = "library", hide_default_value = true)]
-    #[arg(conflicts_with_all = ["stack", "inet", "packet", "tls", "listen_tls"])]
+    #[arg(conflicts_with_all = ["stack", "inet"])]
     pub(crate) placement: Placement,
     /// The longest packet of ARTP or XTP, in octets [default: 1472, over IPv6 1452].
     ///

@@ -7,6 +7,7 @@ mod connect;
 mod dissect;
 mod encrypted;
 mod ftp;
+mod grants;
 mod graph;
 mod group;
 mod group_store;

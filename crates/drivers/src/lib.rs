@@ -12,6 +12,7 @@ mod coalescing;
 mod drive;
 pub mod files;
 mod flow;
+mod granted;
 pub mod ip;
 pub mod ipc;
 pub mod line;
@@ -31,6 +32,7 @@ mod waker;
 
 pub use clock::Clock;
 pub use drive::{Driver, Stop};
+pub use granted::GrantClient;
 pub use readiness::{Lanes, Readiness, Ready, lane, token};
 pub use registry::{Registry, Watcher};
 pub use waker::Waker;

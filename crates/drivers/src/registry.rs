@@ -1,9 +1,9 @@
 //! The registry, where adapters register their descriptors.
 
 use std::any::Any;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::ops::Deref;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -12,6 +12,7 @@ use mio::unix::SourceFd;
 use mio::{Interest, Token};
 
 use crate::coalescing::Traffic;
+use crate::granted::{GrantClient, Wanted};
 
 /// The descriptors of one [`Driver`](crate::Driver): all of them under one of its own, which is
 /// readable when one of them is ready.
@@ -22,6 +23,7 @@ pub struct Registry {
     /// One thread at a time runs the stack; so that another may run it later, these are atomic.
     received: AtomicUsize,
     sent: AtomicUsize,
+    granted: OnceLock<GrantClient>,
 }
 
 /// Reports to the driver, in place of its own descriptor, that a socket can be read: a runtime that
@@ -48,6 +50,27 @@ impl Registry {
     pub fn watch_by(&self, watcher: &Arc<dyn Watcher>) {
         let is_first = self.watcher.set(Arc::downgrade(watcher)).is_ok();
         debug_assert!(is_first, "a stack runs in one runtime");
+    }
+
+    /// Has what this program has no right to open opened by a server: sockets at low ports, raw
+    /// sockets and serial lines. There is one at most.
+    pub fn open_by(&self, server: GrantClient) {
+        let is_first = self.granted.set(server).is_ok();
+        debug_assert!(is_first, "one server is asked");
+    }
+
+    /// Returns what this program has opened itself, or a server has where that is not permitted.
+    pub(crate) fn or_granted(
+        &self,
+        own: io::Result<OwnedFd>,
+        wanted: impl FnOnce() -> Wanted,
+    ) -> io::Result<OwnedFd> {
+        match (own, self.granted.get()) {
+            (Err(why), Some(server)) if why.kind() == ErrorKind::PermissionDenied => {
+                server.open(&wanted())
+            }
+            (own, _) => own,
+        }
     }
 
     /// Adds octets that were read at once, from a socket that holds what arrives before the next
@@ -117,7 +140,8 @@ fn add(count: &AtomicUsize, octets: usize) {
 
 impl From<mio::Registry> for Registry {
     fn from(registry: mio::Registry) -> Self {
-        Registry { registry, watcher: OnceLock::new(), received: 0.into(), sent: 0.into() }
+        let (watcher, granted) = (OnceLock::new(), OnceLock::new());
+        Registry { registry, watcher, received: 0.into(), sent: 0.into(), granted }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, mem};
 
@@ -66,7 +66,7 @@ impl<M: Message> UnixStreams<M> {
     }
 
     fn listen(&mut self, name: Handle, out: Out<'_, M>) {
-        let listening = self.bind().and_then(|mut listener| {
+        let listening = bind(&self.path, self.mode).and_then(|mut listener| {
             self.registry.register(&mut listener, self.token(name), Interest::READABLE)?;
             Ok(listener)
         });
@@ -81,25 +81,6 @@ impl<M: Message> UnixStreams<M> {
                 out.indicate(StreamsIndication::Ended { name, why });
             }
         }
-    }
-
-    /// A socket that a process left behind when it was killed is replaced.
-    fn bind(&self) -> io::Result<UnixListener> {
-        let path = &self.path;
-        let listener = match UnixListener::bind(path) {
-            Err(error) if error.kind() == ErrorKind::AddrInUse => {
-                match std::os::unix::net::UnixStream::connect(path) {
-                    Err(there) if there.kind() == ErrorKind::ConnectionRefused => {
-                        fs::remove_file(path)?;
-                        UnixListener::bind(path)
-                    }
-                    _ => Err(error),
-                }
-            }
-            other => other,
-        }?;
-        fs::set_permissions(path, fs::Permissions::from_mode(self.mode))?;
-        Ok(listener)
     }
 
     /// Accepts arrivals, as long as there are names for them.
@@ -179,6 +160,24 @@ impl<M: Message> UnixStreams<M> {
     fn end(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
         self.sockets.end(name, why).for_each(|word| out.indicate(word));
     }
+}
+
+/// Listens at a path. A socket that a process left behind when it was killed is replaced.
+pub(crate) fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
+    let listener = match UnixListener::bind(path) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            match std::os::unix::net::UnixStream::connect(path) {
+                Err(there) if there.kind() == ErrorKind::ConnectionRefused => {
+                    fs::remove_file(path)?;
+                    UnixListener::bind(path)
+                }
+                _ => Err(error),
+            }
+        }
+        other => other,
+    }?;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    Ok(listener)
 }
 
 /// Returns the participant that the kernel says.

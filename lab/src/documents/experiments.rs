@@ -156,7 +156,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         source: "De Silva et al., table 3",
         theirs: ".98, .71 and .97 of TCP in the same place",
         command: Some("lab table placement"),
-        ours: "1.6 of the kernel's TCP in a library, .32 in a server, in bulk; 1.0 in both for requests (one short run)",
+        ours: "1.1 of the kernel's TCP in a library, .55 in a server, in bulk; 1.1 and .97 of its time for requests (one short run)",
     },
     Experiment {
         number: 20,

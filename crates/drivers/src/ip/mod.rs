@@ -23,6 +23,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use rustix::net::Protocol as Number;
@@ -73,6 +74,11 @@ pub fn is_permitted(protocol: u8) -> Result<(), Unpermitted> {
         Err(why) if why.kind() == io::ErrorKind::PermissionDenied => Err(Unpermitted::NoRight),
         Err(why) => Err(why.into()),
     }
+}
+
+/// Opens a raw socket of `protocol`, which is not 0.
+pub(crate) fn raw(protocol: u8, ipv4: bool) -> io::Result<OwnedFd> {
+    network(protocol).open(ipv4)
 }
 
 fn network(protocol: u8) -> Network {

@@ -8,7 +8,7 @@ use stackwright_wire::Message as _;
 
 use super::ROOM;
 use super::application::{Application, Owned};
-use super::host::{NAME, Out, SILENT_FOR, StackHost};
+use super::host::{HOST, Out, SILENT_FOR, StackHost};
 use super::policy::{Refused, UserId};
 use super::word::{Crossing, refusal};
 
@@ -50,7 +50,7 @@ impl<T: Crossing> StackHost<T> {
             return;
         };
         application.over = true;
-        cx.dropped(NAME, "more than a user may have");
+        cx.dropped(HOST, "more than a user may have");
         self.say_refusal(cx, who, why, out);
         self.send(cx, who, out);
         self.give_up(cx, who, out);
@@ -66,7 +66,7 @@ impl<T: Crossing> StackHost<T> {
         why: &Refused,
         out: Out<'_, T>,
     ) {
-        cx.event(NAME, format_args!("{why}"));
+        cx.event(HOST, format_args!("{why}"));
         let sentence = why.to_string();
         let octets = T::Message::with_headroom(0, sentence.as_bytes());
         self.say(cx, who, &refusal(&sentence), Some(octets), out);

@@ -20,7 +20,8 @@ use super::policy::AdmissionPolicy;
 use super::quota::{Quota, Usages};
 use super::word::{Crossing, Heard, heard_request, hello, of_indication};
 
-pub(super) const NAME: &str = "host";
+/// The name by which a host notes what it refuses.
+pub const HOST: &str = "host";
 
 /// So many programs may connect at once.
 const AWAITED: usize = 16;
@@ -274,7 +275,7 @@ impl<T: Crossing> StackHost<T> {
             return true;
         }
         let Some(&ours) = application.names.get(theirs) else {
-            cx.dropped(NAME, "a word on a name that has ended");
+            cx.dropped(HOST, "a word on a name that has ended");
             return true;
         };
         let judged = self.names.get_mut(ours).map_or(Judged::Void, |owned| owned.judge(&word));
@@ -296,7 +297,7 @@ impl<T: Crossing> StackHost<T> {
     fn on_stack(&mut self, cx: &Context, mut word: AssociationIndication<T>, out: Out<'_, T>) {
         let ours = word.name();
         let Some(owned) = self.names.get_mut(ours) else {
-            return cx.dropped(NAME, "a word on a name that has ended");
+            return cx.dropped(HOST, "a word on a name that has ended");
         };
         owned.hear(&word);
         let (theirs, application) = (owned.theirs, owned.application);
@@ -363,7 +364,7 @@ impl<T: Crossing> StackHost<T> {
 
     /// Ends an application.
     fn dismiss(&mut self, cx: &Context, who: Handle, why: &'static str, out: Out<'_, T>) {
-        cx.dropped(NAME, why);
+        cx.dropped(HOST, why);
         self.give_up(cx, who, out);
         out.request(Either::Right(StreamsRequest::Abort { association: who, code: 0 }));
     }
@@ -397,7 +398,7 @@ impl<T: Crossing> StackHost<T> {
 
 impl<T: Crossing> Protocol for StackHost<T> {
     // No region of a file crosses.
-    const FACTS: Facts = Facts { reads_payload: true, ..Facts::named(NAME) };
+    const FACTS: Facts = Facts { reads_payload: true, ..Facts::named(HOST) };
     const BATCHES: Batches = Batches::ALL;
     type Provides = Nothing;
     type Uses = Both<T, Streams<T::Message>>;

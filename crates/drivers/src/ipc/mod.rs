@@ -17,6 +17,7 @@
 //! | `host.rs`, `application.rs` | the server's side, and what it knows of an application and of a name |
 //! | `policy.rs`, `quota.rs` | who may do what, and what applications may have of it |
 //! | `admission.rs` | what is refused, and how |
+//! | `grant.rs` | descriptors for stacks in programs that have not the rights for them |
 //! | `word.rs`, `fields.rs` | a word as fields, and fields as octets |
 //! | `channel.rs` | words through a stream |
 //! | `wall.rs` | both sides without a socket, with the feature `wall` |
@@ -25,6 +26,7 @@ mod admission;
 mod application;
 mod channel;
 mod fields;
+mod grant;
 mod host;
 mod near;
 mod policy;
@@ -35,7 +37,8 @@ mod tests;
 mod wall;
 mod word;
 
-pub use host::StackHost;
+pub use grant::{DescriptorGrant, GrantAnswer, GrantHost, Openable};
+pub use host::{HOST, StackHost};
 pub use near::Near;
 pub use policy::{AddressBlock, AdmissionPolicy, Allowance, UserId, Users};
 pub use quota::Quota;

@@ -41,6 +41,7 @@ pub use calls::LineCalls;
 use delay::Delay;
 use pty::Pty;
 use serial::Serial;
+pub(crate) use serial::device;
 
 const NAME: &str = "line";
 
@@ -160,7 +161,7 @@ impl<M: Message> Line<M> {
     /// Tries to open it.
     fn attempt(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         let opened = match &self.far_end {
-            FarEnd::Serial(serial) => serial.open().map(Some),
+            FarEnd::Serial(serial) => serial.open(&self.registry).map(Some),
             FarEnd::Pty(pty) => pty.open(),
             FarEnd::Tcp { addresses, next } => match addresses.get(*next) {
                 Some(address) => {

@@ -2,14 +2,17 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::termios::{
     ControlModes, OptionalActions, QueueSelector, SpecialCodeIndex, tcflush, tcgetattr, tcsetattr,
 };
+
+use crate::granted::Wanted;
+use crate::registry::Registry;
 
 /// A device, and how fast its line is.
 pub(super) struct Serial {
@@ -19,19 +22,23 @@ pub(super) struct Serial {
 
 impl Serial {
     /// Opens the device, unless a program that locks it too has it.
-    pub(super) fn open(&self) -> io::Result<File> {
-        let flags = OFlags::NOCTTY | OFlags::NONBLOCK;
-        let device = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(flags.bits() as i32)
-            .open(&self.path)?;
+    pub(super) fn open(&self, registry: &Registry) -> io::Result<File> {
+        let wanted = || Wanted::Serial(self.path.clone());
+        let device = File::from(registry.or_granted(device(&self.path), wanted)?);
         flock(&device, FlockOperation::NonBlockingLockExclusive)?;
         set_raw(&device, Some(self.baud))?;
         // What came before is of no frame.
         tcflush(&device, QueueSelector::IOFlush)?;
         Ok(device)
     }
+}
+
+/// Opens a device.
+pub(crate) fn device(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::NOCTTY | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(flags.bits() as i32);
+    Ok(options.open(path)?.into())
 }
 
 /// Makes a terminal pass octets as they are, without a modem's control lines.

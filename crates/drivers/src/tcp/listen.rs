@@ -1,6 +1,8 @@
 //! Arrivals.
 
 use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 
 use mio::Interest;
 use mio::net::TcpListener;
@@ -10,6 +12,7 @@ use stackwright_contract::{Context, Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
 use super::{NAME, SEND_ROOM, Tcp};
+use crate::granted::Wanted;
 use crate::readiness::token;
 use crate::unopened::unbound;
 
@@ -19,6 +22,17 @@ const BACKLOG: i32 = 1024;
 pub(super) struct Listening {
     listener: TcpListener,
     pub(super) due: bool,
+}
+
+/// Opens a socket of TCP that listens at `address`.
+pub(crate) fn listening(address: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    sockopt::set_socket_reuseaddr(&socket, true)?; // a server that is started again takes its port back at once
+    rustix::net::bind(&socket, &address)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(socket)
 }
 
 impl<M: Message> Tcp<M> {
@@ -38,12 +52,7 @@ impl<M: Message> Tcp<M> {
 
     fn bind(&self, name: Handle, local: Participant) -> io::Result<(TcpListener, Participant)> {
         let address = local.internet().ok_or(ErrorKind::AddrNotAvailable)?;
-        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-        sockopt::set_socket_reuseaddr(&socket, true)?; // a server that is started again takes its port back at once
-        rustix::net::bind(&socket, &address)?;
-        rustix::net::listen(&socket, BACKLOG)?;
+        let socket = self.registry.or_granted(listening(address), || Wanted::Tcp(address))?;
         let mut listener = TcpListener::from_std(std::net::TcpListener::from(socket));
         self.registry.register(&mut listener, token(self.lane, name), Interest::READABLE)?;
         let local = listener.local_addr()?.into();

@@ -58,6 +58,7 @@ const RECEIVE_TURN: usize = 256 << 10;
 
 pub use close::CLOSE_TIMEOUT;
 pub use connect::has_congestion;
+pub(crate) use listen::listening;
 
 const NAME: &str = "tcp";
 

@@ -9,6 +9,7 @@ use stackwright_contract::{Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
 use super::{Association, Ends, LONGEST, Network, Peers, SEND_ROOM, Udp};
+use crate::registry::Registry;
 use crate::unopened::{unbound, unconnected};
 
 impl<M: Message> Udp<M> {
@@ -24,8 +25,8 @@ impl<M: Message> Udp<M> {
         if let Some(group) = remote_address.filter(|remote| remote.ip().is_multicast()) {
             return self.open_group(name, group, credit, out);
         }
-        let opened =
-            connect(self.network, self.shared_port, remote, local).and_then(|(socket, remote)| {
+        let opened = connect(self.network, self.shared_port, &self.registry, remote, local)
+            .and_then(|(socket, remote)| {
                 let socket =
                     self.start(socket, Peers::One(name)).map_err(|why| unbound(why, true))?;
                 Ok((socket, remote))
@@ -56,6 +57,7 @@ impl<M: Message> Udp<M> {
 fn connect(
     network: Network,
     shared_port: bool,
+    registry: &Registry,
     remote: Participant,
     local: Option<Participant>,
 ) -> Result<(UdpSocket, SocketAddr), Ended> {
@@ -67,8 +69,9 @@ fn connect(
         None => SocketAddr::new(any, 0),
     };
     let any = local.port() == 0;
-    let socket =
-        network.bind(local, shared_port && local.port() != 0).map_err(|why| unbound(why, any))?;
+    let socket = network
+        .bind(local, shared_port && local.port() != 0, registry)
+        .map_err(|why| unbound(why, any))?;
     socket.connect(network.destination(remote)).map_err(unconnected)?;
     // The unspecified address leads to this machine: the kernel tells the peer's actual address. At
     // port 0 there is no peer.

@@ -11,6 +11,7 @@ use stackwright_contract::{Handle, Outlet, PathLimits};
 use stackwright_wire::Message;
 
 use super::{Association, Ends, LONGEST, Network, Peers, SEND_ROOM, Socket, Udp};
+use crate::registry::Registry;
 use crate::unopened::unbound;
 
 /// How groups are joined, and reached.
@@ -90,7 +91,7 @@ impl<M: Message> Udp<M> {
         group: SocketAddr,
         listener: Option<Handle>,
     ) -> io::Result<Handle> {
-        let socket = join(self.network, group, &self.multicast)?;
+        let socket = join(self.network, group, &self.multicast, &self.registry)?;
         self.start(socket, Peers::Many { listener, known: HashMap::new(), last: None })
     }
 }
@@ -104,8 +105,13 @@ impl<M: Message> Socket<M> {
 }
 
 /// Opens a socket at the address of a group, which other members on this host have too, and joins.
-fn join(network: Network, group: SocketAddr, multicast: &Multicast) -> io::Result<UdpSocket> {
-    let socket = network.open(group.is_ipv4())?;
+fn join(
+    network: Network,
+    group: SocketAddr,
+    multicast: &Multicast,
+    registry: &Registry,
+) -> io::Result<UdpSocket> {
+    let socket = network.opened(group.is_ipv4(), registry)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
     rustix::net::bind(&socket, &group)?;
     let Multicast { hops, loops, interface } = *multicast;

@@ -38,7 +38,7 @@ impl<M: Message> Udp<M> {
         if local.ip().is_multicast() {
             return self.join(local, Some(name));
         }
-        let socket = self.network.bind(local, self.shared_port)?;
+        let socket = self.network.bind(local, self.shared_port, &self.registry)?;
         let peers = Peers::Many { listener: Some(name), known: HashMap::new(), last: None };
         self.start(socket, peers)
     }

@@ -73,7 +73,7 @@ use burst::Waiting;
 use coalesced::Coalesced;
 use fill::Came;
 pub use group::Multicast;
-pub(crate) use network::Network;
+pub(crate) use network::{Network, bound};
 use segmentation::Segmentation;
 
 /// How much of one association may wait for the socket: the initial credit downward.

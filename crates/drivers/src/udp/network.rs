@@ -10,6 +10,16 @@ use rustix::net::{
     self, AddressFamily, Protocol, SocketFlags, SocketType, ipproto, socket_with, sockopt,
 };
 
+use crate::granted::Wanted;
+use crate::registry::Registry;
+
+/// Opens a socket of UDP at `local`.
+pub(crate) fn bound(local: SocketAddr) -> io::Result<OwnedFd> {
+    let socket = std::net::UdpSocket::bind(local)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
 /// What the sockets of an adapter carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Network {
@@ -53,19 +63,33 @@ impl Network {
     ///
     /// # Errors
     /// The operating system's: raw sockets need a right.
-    pub(super) fn bind(self, local: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
+    pub(super) fn bind(
+        self,
+        local: SocketAddr,
+        shared: bool,
+        registry: &Registry,
+    ) -> io::Result<UdpSocket> {
         // No SO_REUSEADDR, unlike TCP: a UDP port is free as soon as its socket is closed, and with
         // the option two programs could take the same one.
         if self == Network::Udp && !shared {
-            return UdpSocket::bind(local);
+            let socket = registry.or_granted(super::bound(local), || Wanted::Udp(local))?;
+            return Ok(UdpSocket::from_std(socket.into()));
         }
-        let socket = self.open(local.is_ipv4())?;
+        let socket = self.opened(local.is_ipv4(), registry)?;
         if shared {
             sockopt::set_socket_reuseport(&socket, true)?;
         }
         net::bind(&socket, &local)?;
         // It has the same calls, whatever it carries.
         Ok(UdpSocket::from_std(socket.into()))
+    }
+
+    /// Opens a socket without an address, or has a server do so.
+    pub(super) fn opened(self, ipv4: bool, registry: &Registry) -> io::Result<OwnedFd> {
+        let own = self.open(ipv4);
+        let Network::Raw(protocol) = self else { return own };
+        let protocol = protocol.as_raw().get() as u8;
+        registry.or_granted(own, || Wanted::Ip { protocol, ipv4 })
     }
 
     /// Opens a socket without an address.
