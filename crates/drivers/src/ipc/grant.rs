@@ -163,20 +163,20 @@ impl GrantHost {
         Ok(answers)
     }
 
+    /// Accepts one, so that those that have left are forgotten before the next is counted.
     fn accept(&mut self) {
-        while let Ok((program, _)) = self.listener.accept() {
-            let Ok(peer) = sockopt::socket_peercred(&program) else { continue };
-            let who = UserId { user: peer.uid.as_raw(), group: peer.gid.as_raw() };
-            let same = self.asking.iter().filter(|asking| asking.who.user == who.user).count();
-            if same >= ASKING_OF_USER || program.set_nonblocking(true).is_err() {
-                continue;
-            }
-            if self.asking.len() >= ASKING_MOST {
-                self.asking.pop_front();
-            }
-            let until = Instant::now() + PATIENCE;
-            self.asking.push_back(Asking { program, who, said: Vec::new(), until });
+        let Ok((program, _)) = self.listener.accept() else { return };
+        let Ok(peer) = sockopt::socket_peercred(&program) else { return };
+        let who = UserId { user: peer.uid.as_raw(), group: peer.gid.as_raw() };
+        let same = self.asking.iter().filter(|asking| asking.who.user == who.user).count();
+        if same >= ASKING_OF_USER || program.set_nonblocking(true).is_err() {
+            return;
         }
+        if self.asking.len() >= ASKING_MOST {
+            self.asking.pop_front();
+        }
+        let until = Instant::now() + PATIENCE;
+        self.asking.push_back(Asking { program, who, said: Vec::new(), until });
     }
 }
 
@@ -277,6 +277,15 @@ mod tests {
         SENTENCES.lock().unwrap_or_else(PoisonError::into_inner).push(sentence);
     }
 
+    /// Ends the server, though the test fails.
+    struct Ends<'a>(&'a AtomicBool);
+
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
+
     /// Has a server grant these while `ask` runs, and returns what it answered.
     fn granting(open: &[&str], ask: impl FnOnce(&GrantClient, &Path)) -> Vec<GrantAnswer> {
         let folder = tempfile::tempdir().expect("a folder");
@@ -294,8 +303,9 @@ mod tests {
                 }
                 answers
             });
+            let ends = Ends(&over);
             ask(&GrantClient::new(path.clone(), refused), &path);
-            over.store(true, Relaxed);
+            drop(ends);
             answers.join().expect("it answered")
         })
     }
