@@ -5,12 +5,14 @@
 //! | `layer.rs` | a layer: what it adds, with defaults that pass everything on |
 //! | `mesh.rs` | the carrier: groups over datagrams, an association with each member |
 //! | `nak.rs`, `nak/repeat.rs`, `log.rs` | numbers, the log of unstable casts, what is missing is asked for |
+//! | `causal.rs` | nothing before what its sender had delivered |
 //! | `fragments.rs` | messages longer than a packet |
 //! | `room.rs` | what a slow application has room for |
 //! | `detector.rs` | who was silent for too long |
 //! | `membership/` | views, agreed by ballots: virtual synchrony, one primary view at a time |
 //! | `safe.rs` | delivery of what a quorum has |
 //! | `total.rs` | one order at all members |
+//! | `seal.rs` | a key of the group: without it nobody is heard |
 //! | `state.rs` | the state for who joins |
 //! | `described.rs` | the layers in a file |
 //! | `syntax.rs` | the syntax of a packet, for programs that show packets |
@@ -25,6 +27,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod causal;
 pub mod described;
 mod detector;
 mod fragments;
@@ -35,6 +38,7 @@ mod mesh;
 mod nak;
 mod room;
 mod safe;
+mod seal;
 mod state;
 mod syntax;
 mod total;
@@ -49,6 +53,7 @@ pub mod header {
     pub use crate::nak::{FetchHeader, NakHeader, RepeatHeader};
 }
 
+pub use causal::CausalOrder;
 pub use detector::Detector;
 pub use fragments::CastFragments;
 pub use layer::{GroupHooks, GroupPlace, MicroLayer};
@@ -56,6 +61,7 @@ pub use membership::{Views, ViewsConfig};
 pub use mesh::{Mesh, MeshConfig};
 pub use nak::{Nak, NakConfig};
 pub use safe::SafeDelivery;
+pub use seal::GroupSeal;
 pub use state::StateTransfer;
 pub use syntax::SYNTAX;
 pub use total::TotalOrder;

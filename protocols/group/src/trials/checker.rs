@@ -6,13 +6,11 @@ use std::vec::Vec;
 
 use stackwright_contract::services::{
     Ballot, Batch, Credit, GroupKind, GroupMember, GroupNotice, GroupOrder, GroupProperties,
-    GroupView, GroupsIndication, GroupsRequest,
+    GroupView, Groups, GroupsIndication, GroupsRequest,
 };
-use stackwright_contract::{Context, Handle};
+use stackwright_contract::{Context, Guarantees, Handle, IndicationOf, Protocol};
 use stackwright_simulator::{Application, Asks};
 use stackwright_wire::{Message, SingleBuffer};
-
-use super::seeds::Stack;
 
 type Key = (u32, Ballot);
 /// A cast: who sent it, in which life, and which of its casts it is.
@@ -28,14 +26,24 @@ pub(super) struct Facts {
     delivered_in: BTreeMap<Mark, Key>,
     /// The state: all casts in order, as any member ever delivered them.
     log: Vec<Mark>,
+    /// What its sender had delivered when it sent a cast, of each life of a member, and where.
+    past: BTreeMap<Mark, (Key, BTreeMap<[u32; 2], u32>)>,
+    /// What any member delivered in a view, and what was delivered before the next.
+    anybody: BTreeMap<Key, BTreeSet<Mark>>,
+    ended: BTreeMap<Key, BTreeSet<Mark>>,
+    /// In which order.
+    orders: BTreeMap<(Key, Key), Vec<Mark>>,
+    /// What the stack does not promise.
+    pub(super) lacks: Guarantees,
     pub(super) installs: u64,
     pub(super) deliveries: u64,
     pub(super) broken: Vec<&'static str>,
 }
 
 impl Facts {
-    fn check(&mut self, holds: bool, what: &'static str) {
-        if !holds && !self.broken.contains(&what) {
+    fn check(&mut self, promise: Guarantees, holds: bool, what: &'static str) {
+        let is_promised = self.lacks.shared(promise) == Guarantees::ABSENT;
+        if is_promised && !holds && !self.broken.contains(&what) {
             self.broken.push(what);
         }
     }
@@ -60,6 +68,7 @@ pub(super) struct Member {
     pub(super) takes: bool,
     pub(super) taken: u32,
     delivered: BTreeSet<Mark>,
+    order: Vec<Mark>,
     last: BTreeMap<[u32; 2], u32>,
 }
 
@@ -79,6 +88,7 @@ impl Member {
             takes: true,
             taken: 0,
             delivered: BTreeSet::new(),
+            order: Vec::new(),
             last: BTreeMap::new(),
         }
     }
@@ -97,6 +107,10 @@ impl Member {
     pub(super) fn cast(&mut self) -> GroupsRequest<SingleBuffer> {
         self.casts += 1;
         let mark = [self.station, self.life, self.casts];
+        if let Some(view) = &self.view {
+            let past = ((view.number, view.ballot), self.last.clone());
+            self.facts.lock().unwrap().past.insert(mark, past);
+        }
         let octets: Vec<u8> = mark.iter().flat_map(|part| part.to_be_bytes()).collect();
         GroupsRequest::Send {
             association: self.name,
@@ -108,23 +122,33 @@ impl Member {
     fn installed(&mut self, view: Arc<GroupView>) {
         let mut facts = self.facts.lock().unwrap();
         let delivered = core::mem::take(&mut self.delivered);
+        let order = core::mem::take(&mut self.order);
+        let has_state = !facts.lacks.has(Guarantees::STATE);
         self.blocked = false;
         if view.me.is_none() {
             (self.view, self.index) = (None, None);
             return;
         }
-        if view.members.len() == 1 && self.view.is_none() {
+        if !has_state || view.members.len() == 1 && self.view.is_none() {
             self.index = Some(0);
         }
         let was_whole = core::mem::replace(&mut self.whole, self.index.is_some());
         let all = facts.views.entry(view.number).or_insert((view.ballot, view.members.clone()));
         let is_one = *all == (view.ballot, view.members.clone());
-        facts.check(is_one, "one primary view a number");
+        facts.check(Guarantees::VIEWS, is_one, "one primary view a number");
         if let Some(last) = self.view.as_ref().filter(|_| was_whole) {
             let both = ((last.number, last.ballot), (view.number, view.ballot));
             let same = facts.between.entry(both).or_insert_with(|| delivered.clone());
             let is_same = *same == delivered;
-            facts.check(is_same, "the same deliveries from view to view");
+            facts.check(Guarantees::SYNCHRONY, is_same, "the same deliveries from view to view");
+            if !has_state {
+                let is_same = *facts.orders.entry(both).or_insert_with(|| order.clone()) == order;
+                facts.check(Guarantees::TOTAL, is_same, "the same order from view to view");
+                let any = facts.anybody.entry(both.0).or_default();
+                let is_safe = any.is_subset(&delivered);
+                facts.check(Guarantees::SAFE, is_safe, "what any delivered, the next view has");
+                facts.ended.entry(both.0).or_insert(delivered);
+            }
         }
         facts.installs += 1;
         drop(facts);
@@ -152,30 +176,48 @@ impl Member {
         let mut facts = self.facts.lock().unwrap();
         facts.deliveries += 1;
         let Some(view) = &self.view else {
-            return facts.check(false, "nothing is delivered outside of a view");
+            let promise = Guarantees::VIEWS;
+            return facts.check(promise, false, "nothing is delivered outside of a view");
         };
         let here = (view.number, view.ballot);
         let is_here = *facts.delivered_in.entry(mark).or_insert(here) == here;
-        facts.check(is_here, "a cast is delivered in one view");
+        facts.check(Guarantees::SYNCHRONY, is_here, "a cast is delivered in one view");
         let last = self.last.insert([mark[0], mark[1]], mark[2]);
         let follows = last.is_none_or(|last| last + 1 == mark[2]);
-        facts.check(follows, "each sender's order, without a gap");
+        let promise = Guarantees::RELIABLE.and(Guarantees::ORDERED);
+        facts.check(promise, follows, "each sender's order, without a gap");
+        if let Some((view, past)) = facts.past.get(&mark)
+            && *view == here
+        {
+            let has = |(who, upto): (&[u32; 2], &u32)| {
+                *who == [mark[0], mark[1]] || self.last.get(who).is_some_and(|last| last >= upto)
+            };
+            let follows = past.iter().all(has);
+            facts.check(Guarantees::CAUSAL, follows, "nothing before what its sender had");
+        }
         let is_new = self.delivered.insert(mark);
-        facts.check(is_new, "at most once");
+        facts.check(Guarantees::ONCE, is_new, "at most once");
+        if facts.lacks.has(Guarantees::STATE) {
+            self.order.push(mark);
+            facts.anybody.entry(here).or_default().insert(mark);
+            let is_safe = facts.ended.get(&here).is_none_or(|all| all.contains(&mark));
+            return facts.check(Guarantees::SAFE, is_safe, "what any delivered, the next view has");
+        }
         let Some(index) = &mut self.index else {
-            return facts.check(false, "nothing before the state");
+            return facts.check(Guarantees::STATE, false, "nothing before the state");
         };
         if facts.log.len() == *index {
             facts.log.push(mark);
         }
         let is_it = facts.log.get(*index) == Some(&mark);
-        facts.check(is_it, "one log at all, those who vanished included");
+        let promise = Guarantees::TOTAL.and(Guarantees::SAFE);
+        facts.check(promise, is_it, "one log at all, those who vanished included");
         *index += 1;
     }
 }
 
-impl Application<Stack> for Member {
-    fn hear(&mut self, _: &Context, told: GroupsIndication<SingleBuffer>, asks: &mut Asks<Stack>) {
+impl<P: Protocol<Provides = Groups<SingleBuffer>>> Application<P> for Member {
+    fn hear(&mut self, _: &Context, told: IndicationOf<P>, asks: &mut Asks<P>) {
         if told.name() != self.name {
             return;
         }

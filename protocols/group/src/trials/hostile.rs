@@ -7,7 +7,7 @@ use std::vec::Vec;
 use fastrand::Rng;
 use stackwright_contract::services::{
     Ballot, Batch, Credit, DatagramsRequest, GroupKind, GroupMember, GroupNotice, GroupOrder,
-    GroupProperties, GroupView, MessageProperties, Rank,
+    GroupProperties, GroupView, MessageProperties, Outsider, Rank,
 };
 use stackwright_contract::{Context, Duration, Handle};
 use stackwright_simulator::{CheckedDatagrams, Heard, World};
@@ -90,14 +90,15 @@ pub(super) struct Place {
     /// What it sent, and what it delivered, where that is kept.
     pub(super) keeps: bool,
     pub(super) sent: Vec<(M, GroupProperties)>,
+    pub(super) outside: Vec<Outsider<M>>,
     pub(super) heard: Vec<(Vec<u8>, GroupProperties)>,
 }
 
 impl Place {
     pub(super) fn new() -> Self {
         let (cx, below, above) = (Context::new(1), Credit::NONE, Credit::NONE);
-        let (keeps, sent, heard) = (false, Vec::new(), Vec::new());
-        Place { cx, below, above, delivered: 0, suspected: Vec::new(), keeps, sent, heard }
+        let (keeps, sent, outside, heard) = (false, Vec::new(), Vec::new(), Vec::new());
+        Place { cx, below, above, delivered: 0, suspected: Vec::new(), keeps, sent, outside, heard }
     }
 }
 
@@ -120,12 +121,18 @@ impl GroupPlace<SingleBuffer> for Place {
     }
 
     fn order(&mut self, order: GroupOrder<SingleBuffer>) {
-        if let GroupOrder::Suspect(member) = order {
-            self.suspected.push(member);
+        match order {
+            GroupOrder::Suspect(member) => self.suspected.push(member),
+            GroupOrder::Outside(outsider) => self.outside.push(*outsider),
+            _ => {}
         }
     }
 
-    fn notice(&mut self, _: GroupNotice<SingleBuffer>) {}
+    fn notice(&mut self, notice: GroupNotice<SingleBuffer>) {
+        if let GroupNotice::Outside(outsider) = notice {
+            self.outside.push(*outsider);
+        }
+    }
 
     fn give(&mut self, credit: Credit) {
         self.above += credit;

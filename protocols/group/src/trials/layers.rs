@@ -5,14 +5,16 @@ use std::vec;
 use std::vec::Vec;
 
 use stackwright_contract::services::{
-    Ballot, Credit, GroupKind, GroupMember, GroupOrder, GroupProperties, GroupView, Rank,
+    Ballot, Credit, GroupKind, GroupMember, GroupNotice, GroupOrder, GroupProperties, GroupView,
+    Outsider, Rank,
 };
 use stackwright_wire::Message;
 
 use super::hostile::{Place, view};
-use super::seeds::M;
+use super::seeds::{M, at};
+use crate::causal::{CausalHeader, ChangeHeader};
 use crate::layer::GroupHooks;
-use crate::{CastFragments, Nak, NakConfig};
+use crate::{CastFragments, CausalOrder, GroupSeal, Nak, NakConfig};
 
 fn place() -> Place {
     Place { keeps: true, ..Place::new() }
@@ -93,12 +95,12 @@ fn a_message_that_does_not_end_is_bounded() {
 fn kept(views: &[usize]) -> Vec<usize> {
     const PIECE: usize = 4096;
     let (mut place, mut nak) = (place(), Nak::<M>::new(NakConfig::default()));
-    nak.opened(&mut place, super::seeds::at(0), Credit::NONE);
+    nak.opened(&mut place, at(0), Credit::NONE);
     let mut kept = Vec::new();
     for (number, members) in views.iter().enumerate() {
-        let member = |at: usize| GroupMember {
-            participant: super::seeds::at(at % 250),
-            incarnation: at as u64,
+        let member = |rank: usize| GroupMember {
+            participant: at(rank % 250),
+            incarnation: rank as u64,
             votes: true,
         };
         let (ballot, me) = (Ballot::default(), Some(Rank(0)));
@@ -121,4 +123,121 @@ fn windows_of_many_members_share_the_log() {
     assert_eq!(kept(&[3, 64, 64]), [1 << 20; 3], "up to 64 members");
     let shared = (64 << 20) / 1024;
     assert_eq!(kept(&[3, 1024, 1024, 128, 2]), [1 << 20, shared, shared, 512 << 10, 1 << 20]);
+}
+
+/// A cast of a member, which had delivered `upto` casts of another in that view.
+fn caused(view: u8, by: u16, number: u32, (origin, upto): (u16, u32)) -> (M, GroupProperties) {
+    let mut message = M::with_headroom(64, &[by as u8, number as u8]);
+    message.push(&ChangeHeader { origin, upto });
+    message.push(&CausalHeader { kind: 0, view, count: 1 });
+    (message, GroupProperties { member: Rank(by), number, ..GroupProperties::default() })
+}
+
+#[test]
+fn what_follows_waits_for_what_it_follows() {
+    let (mut place, mut causal) = (place(), CausalOrder::new());
+    causal.notice(&mut place, view(2));
+    for (view, by, number, after) in [
+        (2, 1, 1, (0, 2)),
+        (2, 1, 2, (0, 0)),
+        (2, 0, 1, (1, 0)),
+        (1, 0, 2, (1, 9)),
+        (2, 0, 3, (1, 2)),
+    ] {
+        let (message, from) = caused(view, by, number, after);
+        causal.delivered(&mut place, message.into(), from);
+    }
+    let order: Vec<_> = place.heard.iter().map(|(octets, _)| [octets[0], octets[1]]).collect();
+    // What the fourth had delivered was in the view before.
+    assert_eq!(order, [[0, 1], [0, 2], [1, 1], [1, 2], [0, 3]]);
+}
+
+/// Its own cast says what it had delivered, and the next one only what is new.
+#[test]
+fn a_cast_says_what_has_changed() {
+    let (mut place, mut causal) = (place(), CausalOrder::new());
+    causal.notice(&mut place, view(2));
+    let mut says = |causal: &mut CausalOrder<M>| {
+        causal.send(&mut place, M::with_headroom(64, b"cast").into(), GroupProperties::default());
+        let (mut message, _) = place.sent.pop().unwrap();
+        let count = message.pull::<CausalHeader>().unwrap().count;
+        let changes = (0..count).map(|_| message.pull::<ChangeHeader>().unwrap());
+        changes.map(|change| (change.origin, change.upto)).collect::<Vec<_>>()
+    };
+    let mut there = Place { keeps: true, ..Place::new() };
+    assert_eq!(says(&mut causal), []);
+    for number in 1..=3 {
+        let (message, from) = caused(2, 0, number, (0, 0));
+        causal.delivered(&mut there, message.into(), from);
+    }
+    assert_eq!(says(&mut causal), [(0, 3)]);
+    assert_eq!(says(&mut causal), [], "it has said so");
+}
+
+#[test]
+fn what_waits_for_what_never_comes_is_bounded() {
+    let (mut place, mut causal) = (Place::new(), CausalOrder::new());
+    causal.notice(&mut place, view(2));
+    for number in 1..=10_000 {
+        let (message, from) = caused(2, 1, number, (0, 7));
+        causal.delivered(&mut place, message.into(), from);
+    }
+    let most = 4 * Credit::ROOM.messages;
+    assert_eq!((place.below.messages, place.delivered), (most, 0));
+    assert_eq!(place.suspected, [Rank(1)], "once");
+    causal.notice(&mut place, view(3));
+    assert_eq!(place.below.messages, 10_000, "the room is there again");
+}
+
+/// A seal of a member with this rank, in this view.
+fn sealed(key: u8, number: u32, me: u16) -> GroupSeal {
+    let mut seal = GroupSeal::new([key; 16]);
+    let GroupNotice::View(view) = view(number) else { unreachable!() };
+    let view = GroupView { me: Some(Rank(me)), ..(*view).clone() };
+    let order = GroupOrder::<M>::Install(Arc::new(view));
+    seal.order(&mut place(), order);
+    seal
+}
+
+/// Says something in a view; the rank of who seems to have said it, and a bit that is altered.
+fn is_heard(says: &mut GroupSeal, hears: &mut GroupSeal, by: u16, bit: Option<usize>) -> bool {
+    let (mut here, mut there) = (place(), place());
+    says.send(&mut here, M::with_headroom(64, b"cast").into(), GroupProperties::default());
+    let (message, _) = here.sent.pop().unwrap();
+    let mut octets = message.octets().to_vec();
+    bit.into_iter().for_each(|bit| octets[bit / 8] ^= 1 << (bit % 8));
+    let from = GroupProperties { member: Rank(by), ..GroupProperties::default() };
+    hears.delivered(&mut there, M::with_headroom(0, &octets).into(), from);
+    assert_eq!(there.heard.len() as u64 + there.cx.dropped_count(), 1);
+    there.heard.first().is_some_and(|(heard, _)| heard == b"cast")
+}
+
+#[test]
+fn only_who_has_the_key_is_heard() {
+    let mut hears = sealed(1, 2, 2);
+    assert!(is_heard(&mut sealed(1, 2, 1), &mut hears, 1, None));
+    assert!(!is_heard(&mut sealed(2, 2, 1), &mut hears, 1, None), "another key");
+    assert!(!is_heard(&mut sealed(1, 2, 1), &mut hears, 0, None), "another member");
+    assert!(!is_heard(&mut sealed(1, 3, 1), &mut hears, 1, None), "another view");
+    for bit in 0..8 * (16 + 4) {
+        assert!(!is_heard(&mut sealed(1, 2, 1), &mut hears, 1, Some(bit)), "bit {bit}");
+    }
+}
+
+#[test]
+fn outside_of_a_view_only_who_has_the_key_is_heard() {
+    let hears = |key: u8, from: usize, incarnation: u64| {
+        let (mut here, mut there) = (place(), place());
+        let mut seal = GroupSeal::new([1; 16]);
+        seal.opened(&mut here, at(1), Credit::NONE);
+        let message = M::with_headroom(64, b"JOIN");
+        let outsider = Outsider { participant: at(2), incarnation: 5, message };
+        seal.order(&mut here, GroupOrder::Outside(outsider.into()));
+        let mut outsider = here.outside.pop().unwrap();
+        (outsider.participant, outsider.incarnation) = (at(from), incarnation);
+        GroupSeal::new([key; 16]).notice(&mut there, GroupNotice::Outside(outsider.into()));
+        there.outside.len() == 1
+    };
+    assert!(hears(1, 1, 5));
+    assert!(!hears(2, 1, 5) && !hears(1, 3, 5) && !hears(1, 1, 6), "key, address, incarnation");
 }

@@ -13,3 +13,4 @@ mod layers;
 mod liars;
 mod nth;
 mod seeds;
+mod totality;
