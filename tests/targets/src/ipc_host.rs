@@ -2,13 +2,16 @@
 //! application.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, StreamsIndication,
     StreamsRequest,
 };
-use stackwright_contract::{Either, Guarantees, Handle, Participant, PathLimits, RequestOf};
-use stackwright_drivers::ipc::{Quota, StackHost};
+use stackwright_contract::{
+    Address, Either, Guarantees, Handle, Participant, PathLimits, RequestOf,
+};
+use stackwright_drivers::ipc::{AdmissionPolicy, Allowance, Quota, StackHost, Users};
 use stackwright_simulator::LoneStack;
 use stackwright_wire::{BufferTree, Message as _};
 
@@ -22,12 +25,18 @@ const DOWN: Credit = Credit { octets: 300, messages: 3 };
 const LONGEST: usize = 1000;
 const QUOTA: Quota = Quota {
     applications: 4,
+    applications_of_user: 2,
     names: 8,
     names_together: 16,
     waiting: 20_000,
     held_together: 40_000,
     longest: 2000,
 };
+/// The users of the two applications, and what the second may have.
+const OWN: u32 = 1;
+const STRANGER: u32 = 2;
+const ASSOCIATIONS: usize = 3;
+const BUFFERS: usize = 3000;
 const HERE: Participant = Participant::OTHER_END;
 
 /// What a name of the stack below stands for.
@@ -48,15 +57,31 @@ struct World {
 
 /// No request breaks what a layer below may rely on. What is said to an application are words, of
 /// which the last on a name comes once. When it is gone, nothing of it is held, and another goes
-/// on.
+/// on. Where it is another user's, it has no more than that may have.
 pub fn ipc_host(octets: &[u8]) {
-    let host = LoneStack::new(StackHost::new(Guarantees::RELIABLE, QUOTA), 1);
+    applications(octets, AdmissionPolicy::default());
+    let all = ["0.0.0.0/0", "::/0"].map(|block| block.parse().expect("a block"));
+    let allowance = Allowance {
+        users: Users::One(STRANGER),
+        listen: vec![0..=u16::MAX],
+        connect: all.into(),
+        associations: ASSOCIATIONS,
+        buffers: BUFFERS,
+        rate: NonZero::new(20_000),
+    };
+    applications(octets, AdmissionPolicy { own: Some(OWN), allowed: vec![allowance] });
+}
+
+fn applications(octets: &[u8], policy: AdmissionPolicy) {
+    let is_bounded = policy.own.is_some();
+    let host = StackHost::new(Guarantees::RELIABLE, QUOTA).admitting(policy);
+    let host = LoneStack::new(host, 1);
     let (names, awaited, open) = Default::default();
     let mut world = World { host, names, awaited, open };
     world.settle();
-    let (honest, hostile) = (world.connect(), world.connect());
+    let (honest, hostile) = (world.connect(OWN), world.connect(STRANGER));
     let (mut hello, mut open) = ([0; 64], [0; 96]);
-    (hello[0], hello[2], hello[32], hello[36]) = (32, 1, 1, 1);
+    (hello[0], hello[2], hello[32], hello[36]) = (32, 1, 2, 1);
     (open[0], open[3], open[17], open[25], open[64]) = (3, 1, 1, 1, 4);
     world.deliver(honest, &hello);
     world.deliver(honest, &open);
@@ -74,6 +99,13 @@ pub fn ipc_host(octets: &[u8]) {
             }
         }
         world.settle();
+        if is_bounded {
+            let is_open = |named: &&Named| matches!(named, Named::Open { .. });
+            let open = world.names.values().filter(is_open).count();
+            assert!(open <= 1 + ASSOCIATIONS, "{open} are open");
+            let held = world.host.stack.held();
+            assert!(held <= BUFFERS, "{held} octets are held");
+        }
     }
     world.over(hostile);
     assert_eq!(world.names.len(), 1, "the other's association is there");
@@ -92,20 +124,23 @@ fn check(mut sent: &[u8]) {
             return; // its line was ended in the middle of it
         }
         let (word, rest) = sent.split_at(length);
-        assert!(matches!(word[0], 17..=26 | 32), "{word:?}");
+        assert!(matches!(word[0], 17..=26 | 32 | 33), "{word:?}");
+        sent = rest;
+        if word[0] == 33 {
+            continue; // a sentence is of no name
+        }
         let was_over = over.insert(word[8..16].to_vec(), word[0] == 26).unwrap_or(false);
         // A name that is given again is answered first.
         assert!(!was_over || matches!(word[0], 17 | 18 | 22 | 26 | 21), "{word:?}");
-        sent = rest;
     }
 }
 
 impl World {
-    fn connect(&mut self) -> Handle {
+    fn connect(&mut self, user: u32) -> Handle {
         let association = self.awaited.remove(0);
         let (credit, path) = (Credit::of_octets(1000), PathLimits::UNBOUNDED);
         self.open.insert(association, Vec::new());
-        let (local, remote) = (HERE, HERE);
+        let (local, remote) = (HERE, Address::Program { user, group: user }.into());
         let opened = StreamsIndication::Opened { association, local, remote, credit, path };
         self.host.tell(Either::Right(opened));
         self.settle();
@@ -198,7 +233,8 @@ impl World {
                 batch.into_octets().append_to(sent);
                 self.host.tell(Either::Right(StreamsIndication::Credit { association, credit }));
             }
-            Either::Right(StreamsRequest::Abort { association, .. }) => self.over(association),
+            Either::Right(StreamsRequest::Abort { association: line, .. })
+            | Either::Right(StreamsRequest::Close { name: line }) => self.over(line),
             Either::Right(_) => {}
             Either::Left(word) => self.handle_below(word),
         }
