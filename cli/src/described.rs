@@ -143,6 +143,7 @@ impl Described {
         with: &[SocketAddr],
         detect: Duration,
         founds: bool,
+        key: Option<u128>,
     ) -> Result<Self, Problem> {
         let with: Vec<_> = with.iter().map(SocketAddr::to_string).collect();
         let Described { text, .. } = Self::load(Path::new(name))?;
@@ -152,6 +153,14 @@ impl Described {
             .replace("silence = 500", &format!("silence = {}", detect.as_millis()))
             .replace("report = 83", &format!("report = {}", detect.as_millis() / 6))
             .replace(founding, if founds { founding } else { "" });
+        let sealed = |key| {
+            let seal = format!(
+                "[seal]\nprotocol = \"group seal\"\nover = \"group\"\nkey = \"{key:032x}\""
+            );
+            let text = text.replace("over = \"group\"", "over = \"seal\"");
+            text.replace("[group]", &format!("{seal}\n\n[group]"))
+        };
+        let text = key.map_or_else(|| text.clone(), sealed);
         Self::read(name.into(), text)
     }
 

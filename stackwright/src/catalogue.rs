@@ -162,6 +162,8 @@ catalogue! {
     stackwright_group::Mesh<M>: "groups of processes over datagrams"
         .with_syntax(stackwright_group::SYNTAX)
         => stackwright_group::described::mesh,
+    stackwright_group::MicroLayer<M, stackwright_group::CausalOrder<M>>: "messages of a group after those that their senders had, when they sent them"
+        => stackwright_group::described::causal,
     stackwright_group::MicroLayer<M, stackwright_group::Detector>: "a member of a group that was silent for too long is suspected"
         => stackwright_group::described::detector,
     stackwright_group::MicroLayer<M, stackwright_group::CastFragments<M>>: "messages of a group that are longer than a packet"
@@ -172,6 +174,8 @@ catalogue! {
         => stackwright_group::described::nak,
     stackwright_group::MicroLayer<M, stackwright_group::SafeDelivery<M>>: "messages of a group that a quorum has, so that they outlive whoever vanishes"
         => stackwright_group::described::safe,
+    stackwright_group::MicroLayer<M, stackwright_group::GroupSeal>: "a group whose members have a key, and hear nobody else"
+        => stackwright_group::described::seal,
     stackwright_group::MicroLayer<M, stackwright_group::StateTransfer<M>>: "the state of a group for a member that joins"
         => stackwright_group::described::state,
     stackwright_group::MicroLayer<M, stackwright_group::TotalOrder<M>>: "one order of a group's messages at all members"

@@ -12,11 +12,13 @@ mod status;
 mod store;
 mod talk;
 
+use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use ring::digest::{SHA256, digest};
 use stackwright::contract::services::{Credit, Ended, GroupView, GroupsRequest};
 use stackwright::contract::words::Speaks;
 use stackwright::contract::{Facts, Handle, rules};
@@ -62,9 +64,14 @@ pub(crate) struct Joining {
     /// A member that is silent for this long is excluded, as soon as most of the others agree.
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = patience)]
     detect: Duration,
-    /// A file that describes the stack, and says what --with, --join and --detect would say
+    /// What is in this file is the key of the group: who has another is not heard. Make one by
+    /// `head -c 32 /dev/urandom > FILE`. Nothing is hidden.
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// A file that describes the stack, and says what --with, --join, --detect and --key-file would
+    /// say
     /// (`stackwright explain group-store` shows the one that is built in).
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["with", "join", "detect"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["with", "join", "detect", "key_file"])]
     stack: Option<PathBuf>,
 }
 
@@ -72,6 +79,8 @@ pub(crate) struct Joining {
 const NAME: Handle = Handle { index: 0, generation: 0 };
 /// How often it is checked whether the program is to end.
 const LOOK: Duration = Duration::from_millis(250);
+/// The shortest key, in octets.
+const KEY_LEAST: usize = 16;
 /// The shortest silence that is taken for the end of a member.
 const DETECT_LEAST: Duration = Duration::from_millis(50);
 
@@ -120,7 +129,10 @@ impl Joining {
     ) -> Result<(Driver, Stack<T>), Problem> {
         let described = match &self.stack {
             Some(file) => graphs::load::<T>(file)?,
-            None => Described::of_group(built_in, &self.with, self.detect, !self.join)?,
+            None => {
+                let key = self.key_file.as_deref().map(key).transpose()?;
+                Described::of_group(built_in, &self.with, self.detect, !self.join, key)?
+            }
         };
         let (driver, stack) = graphs::alone(&described)?;
         let lower = stack.tops().next().and_then(|top| stack.facts_of(top));
@@ -140,6 +152,18 @@ impl Joining {
             _ => Err(Problem::Interrupted),
         }
     }
+}
+
+/// Returns the key that is in a file.
+fn key(path: &Path) -> Result<u128, Problem> {
+    let octets = fs::read(path).map_err(|why| Problem::Path { path: path.into(), why })?;
+    if octets.len() < KEY_LEAST {
+        let (what, why) = ("--key-file".into(), "a key has at least 16 octets");
+        return Err(Problem::Unfit { what, why });
+    }
+    let digest = digest(&SHA256, &octets);
+    let half = digest.as_ref().first_chunk().expect("SHA-256 has 32 octets");
+    Ok(u128::from_be_bytes(*half))
 }
 
 /// Returns the addresses of a view's members.

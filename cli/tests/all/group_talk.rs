@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::UdpSocket;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -17,7 +18,7 @@ struct Talker {
 }
 
 impl Talker {
-    fn start(place: usize, all: &[String]) -> Self {
+    fn start(place: usize, all: &[String], key: Option<&Path>) -> Self {
         let others: Vec<&str> =
             all.iter().filter(|at| **at != all[place]).map(|at| &**at).collect();
         let mut program = Command::new(PROGRAM);
@@ -25,6 +26,9 @@ impl Talker {
         program.arg(others.join(",")).stdin(Stdio::piped()).stdout(Stdio::piped());
         if place > 0 {
             program.arg("--join");
+        }
+        if let Some(key) = key {
+            program.arg("--key-file").arg(key);
         }
         let mut child = program.spawn().expect("the program starts");
         let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -68,13 +72,35 @@ impl Drop for Talker {
     }
 }
 
+fn addresses(count: usize) -> Vec<String> {
+    let bind = |_| UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let sockets: Vec<_> = (0..count).map(bind).collect();
+    sockets.iter().map(|one| one.local_addr().expect("bound").to_string()).collect()
+}
+
+#[test]
+fn who_has_not_the_key_is_not_heard() {
+    let all = addresses(3);
+    let folder = tempfile::tempdir().expect("a folder");
+    let [ours, another] = ["ours", "another"].map(|name| folder.path().join(name));
+    std::fs::write(&ours, [7; 32]).expect("it is written");
+    std::fs::write(&another, [8; 32]).expect("it is written");
+    let mut strangers = Talker::start(2, &all, Some(&another));
+    let mut talkers: Vec<_> = (0..2).map(|place| Talker::start(place, &all, Some(&ours))).collect();
+    talkers.iter().for_each(|one| one.sees(&[&all[0], &all[1]]));
+    strangers.say("let me in");
+    talkers[1].say("only us");
+    talkers[0].hears("the line", |said| {
+        assert!(said["line"] != "let me in" && said["members"] != 3);
+        said["line"] == "only us"
+    });
+    assert!(strangers.said.try_recv().is_err(), "it is in no view");
+}
+
 #[test]
 fn who_is_there_hears_all_and_who_goes_is_missed() {
-    let sockets: Vec<_> = (0..3).map(|_| UdpSocket::bind("127.0.0.1:0").expect("a port")).collect();
-    let all: Vec<_> =
-        sockets.iter().map(|one| one.local_addr().expect("bound").to_string()).collect();
-    drop(sockets);
-    let mut talkers: Vec<_> = (0..3).map(|place| Talker::start(place, &all)).collect();
+    let all = addresses(3);
+    let mut talkers: Vec<_> = (0..3).map(|place| Talker::start(place, &all, None)).collect();
     let everyone: Vec<_> = all.iter().collect();
     talkers.iter().for_each(|one| one.sees(&everyone));
     talkers[1].say("here I am");

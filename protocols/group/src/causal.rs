@@ -13,7 +13,7 @@ use stackwright_wire::{Header, Message};
 use crate::layer::{GroupHooks, GroupPlace, OF_GROUPS};
 use crate::room::Room;
 
-const NAME: &str = "causal";
+const NAME: &str = "group causal";
 
 /// Changes before a message, at most: more of them are cast before it.
 const CHANGES_MOST: usize = 16;
@@ -60,8 +60,17 @@ struct Sender<M> {
     /// Up to which of its casts was delivered, and up to which own casts have said so.
     delivered: u32,
     said: u32,
-    /// What waits, each with what has to be delivered before.
-    waits: VecDeque<(Vec<ChangeHeader>, Option<Batch<M>>, GroupProperties)>,
+    waits: VecDeque<Waits<M>>,
+    cost: Credit,
+}
+
+/// What waits until others were delivered.
+struct Waits<M> {
+    after: Vec<ChangeHeader>,
+    /// `None`: it says only what its sender had delivered.
+    batch: Option<Batch<M>>,
+    from: GroupProperties,
+    /// What it cost as it came.
     cost: Credit,
 }
 
@@ -83,7 +92,7 @@ impl<M: Message> CausalOrder<M> {
 
     fn say(
         &mut self,
-        at: &mut impl GroupPlace<M>,
+        at: &mut dyn GroupPlace<M>,
         kind: u8,
         changes: &[ChangeHeader],
         mut message: M,
@@ -100,24 +109,24 @@ impl<M: Message> CausalOrder<M> {
     }
 
     /// Delivers what waits for nothing any more.
-    fn rise(&mut self, at: &mut impl GroupPlace<M>) {
+    fn rise(&mut self, at: &mut dyn GroupPlace<M>) {
         let mut rank = 0;
         while let Some(sender) = self.senders.get(rank) {
             let is_before = |change: &ChangeHeader| {
                 let origin = self.senders.get(usize::from(change.origin));
                 origin.is_none_or(|origin| origin.delivered >= change.upto)
             };
-            if !sender.waits.front().is_some_and(|(changes, ..)| changes.iter().all(is_before)) {
+            if !sender.waits.front().is_some_and(|next| next.after.iter().all(is_before)) {
                 rank += 1;
                 continue;
             }
             let sender = &mut self.senders[rank];
-            let Some((_, batch, from)) = sender.waits.pop_front() else { return };
+            let Some(Waits { batch, from, cost, .. }) = sender.waits.pop_front() else { return };
+            sender.cost -= cost;
             if from.kind == GroupKind::Cast {
                 sender.delivered = from.number;
             }
             if let Some(batch) = batch {
-                sender.cost -= batch.cost();
                 self.room.use_up(batch.cost());
                 at.deliver(batch, from);
             }
@@ -145,7 +154,7 @@ impl<M: Message> GroupHooks<M> for CausalOrder<M> {
         ..Facts::named(NAME)
     };
 
-    fn send(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, to: GroupProperties) {
+    fn send(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, to: GroupProperties) {
         let mut changes = self.changes();
         if changes.len() > CHANGES_MOST {
             let all = core::mem::take(&mut changes);
@@ -155,7 +164,7 @@ impl<M: Message> GroupHooks<M> for CausalOrder<M> {
         self.say(at, 0, &changes, batch.into_single(), to);
     }
 
-    fn delivered(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
+    fn delivered(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
         let (room, mut message) = (batch.cost(), batch.into_single());
         let header = message.pull::<CausalHeader>();
         let count = header.map_or(0, |header| usize::from(header.count));
@@ -170,8 +179,8 @@ impl<M: Message> GroupHooks<M> for CausalOrder<M> {
         }
         let batch = (header.kind == 0).then(|| Batch::from(message));
         let was_within = WAITS_MOST.covers(sender.cost);
-        sender.cost += batch.as_ref().map_or(Credit::NONE, Batch::cost);
-        sender.waits.push_back((changes, batch, from));
+        sender.cost += room;
+        sender.waits.push_back(Waits { after: changes, batch, from, cost: room });
         if WAITS_MOST.covers(sender.cost) {
             self.room(at, room);
         } else {
@@ -184,17 +193,17 @@ impl<M: Message> GroupHooks<M> for CausalOrder<M> {
         self.rise(at);
     }
 
-    fn room(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+    fn room(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
         self.room.give(credit);
         at.take(self.room.take());
     }
 
-    fn credit(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+    fn credit(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
         self.below.give(credit);
         at.give(self.below.take());
     }
 
-    fn notice(&mut self, at: &mut impl GroupPlace<M>, notice: GroupNotice<M>) {
+    fn notice(&mut self, at: &mut dyn GroupPlace<M>, notice: GroupNotice<M>) {
         if let GroupNotice::View(view) = &notice {
             // What still waits follows something that is lost with its sender: at all the same.
             let sender =

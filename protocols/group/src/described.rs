@@ -8,8 +8,8 @@ use stackwright_contract::described::{Described, Parameter, ParameterKind, Param
 use stackwright_wire::Message;
 
 use crate::{
-    CastFragments, Detector, Mesh, MeshConfig, MicroLayer, Nak, NakConfig, SafeDelivery,
-    StateTransfer, TotalOrder, Views, ViewsConfig,
+    CastFragments, CausalOrder, Detector, GroupSeal, Mesh, MeshConfig, MicroLayer, Nak, NakConfig,
+    SafeDelivery, StateTransfer, TotalOrder, Views, ViewsConfig,
 };
 
 /// How long anything may take, in ms.
@@ -27,6 +27,11 @@ const NAK: &[Parameter] = &[Parameter::new(
 )];
 const FRAGMENTS: &[Parameter] =
     &[Parameter::new("longest", ParameterKind::Number, "octets of a piece, at most")];
+const SEAL: &[Parameter] = &[Parameter::required(
+    "key",
+    ParameterKind::Text,
+    "the key of all members, as 32 hexadecimal digits",
+)];
 const DETECTOR: &[Parameter] = &[Parameter::new(
     "silence",
     ParameterKind::Number,
@@ -73,6 +78,23 @@ pub const fn fragments<M: Message>() -> Described<MicroLayer<M, CastFragments<M>
         Ok(MicroLayer::new(CastFragments::new(longest)))
     };
     Described { parameters: FRAGMENTS, make }
+}
+
+/// Returns the description of the layer that has causes before what follows.
+pub const fn causal<M: Message>() -> Described<MicroLayer<M, CausalOrder<M>>> {
+    Described { parameters: &[], make: |_, _| Ok(MicroLayer::new(CausalOrder::new())) }
+}
+
+/// Returns the description of the layer that hears who has the key.
+pub const fn seal<M: Message>() -> Described<MicroLayer<M, GroupSeal>> {
+    let make = |table: &dyn ParameterTable, _| {
+        let text = table.text("key").unwrap_or_default();
+        let is = || Unfit { key: "key", is: "has 32 hexadecimal digits".into() };
+        let is_key = text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let key = u128::from_str_radix(text, 16).ok().filter(|_| is_key).ok_or_else(is)?;
+        Ok(MicroLayer::new(GroupSeal::new(key.to_be_bytes())))
+    };
+    Described { parameters: SEAL, make }
 }
 
 /// Returns the description of the layer that detects silence.

@@ -14,7 +14,7 @@ use crate::layer::{GroupHooks, GroupPlace, OF_GROUPS};
 use crate::room::Room;
 use crate::wire;
 
-const NAME: &str = "seal";
+const NAME: &str = "group seal";
 
 /// The header of every message: SipHash-2-4 of 128 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
@@ -76,12 +76,12 @@ impl<M: Message> GroupHooks<M> for GroupSeal {
         ..Facts::named(NAME)
     };
 
-    fn opened(&mut self, at: &mut impl GroupPlace<M>, local: Participant, credit: Credit) {
+    fn opened(&mut self, at: &mut dyn GroupPlace<M>, local: Participant, credit: Credit) {
         self.own = local;
         at.opened(local, credit);
     }
 
-    fn send(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, to: GroupProperties) {
+    fn send(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, to: GroupProperties) {
         let mut message = batch.into_single();
         let me = self.view.map_or(Rank(0), |(_, me)| me);
         let seal = self.seal(self.place(me), &message);
@@ -90,7 +90,7 @@ impl<M: Message> GroupHooks<M> for GroupSeal {
         at.send(message.into(), to);
     }
 
-    fn delivered(&mut self, at: &mut impl GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
+    fn delivered(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
         let (room, mut message) = (batch.cost(), batch.into_single());
         if self.is_sealed(self.place(from.member), &mut message) {
             at.take(Credit::of_octets(SealHeader::LENGTH));
@@ -100,12 +100,12 @@ impl<M: Message> GroupHooks<M> for GroupSeal {
         at.cx().dropped(NAME, "of a member that has not the key");
     }
 
-    fn credit(&mut self, at: &mut impl GroupPlace<M>, credit: Credit) {
+    fn credit(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
         self.below.give(credit);
         at.give(self.below.take());
     }
 
-    fn order(&mut self, at: &mut impl GroupPlace<M>, mut order: GroupOrder<M>) {
+    fn order(&mut self, at: &mut dyn GroupPlace<M>, mut order: GroupOrder<M>) {
         match &mut order {
             GroupOrder::Install(view) => self.view = view.me.map(|me| (wire::tag(0, view), me)),
             GroupOrder::Outside(outsider) => {
@@ -118,7 +118,7 @@ impl<M: Message> GroupHooks<M> for GroupSeal {
         at.order(order);
     }
 
-    fn notice(&mut self, at: &mut impl GroupPlace<M>, mut notice: GroupNotice<M>) {
+    fn notice(&mut self, at: &mut dyn GroupPlace<M>, mut notice: GroupNotice<M>) {
         if let GroupNotice::Outside(outsider) = &mut notice {
             let Outsider { participant, incarnation, message } = &mut **outsider;
             if !self.is_sealed(outside(*participant, *incarnation), message) {

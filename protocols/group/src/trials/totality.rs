@@ -121,7 +121,7 @@ impl GroupPlace<M> for Neighbours<'_> {
 
 macro_rules! hooks {
     ($($name:ident($($what:ident: $type:ty),*);)*) => {
-        $(fn $name(&mut self, at: &mut impl GroupPlace<M>, $($what: $type),*) {
+        $(fn $name(&mut self, at: &mut dyn GroupPlace<M>, $($what: $type),*) {
             let at = &mut Neighbours(at);
             each!(self, hooks => GroupHooks::<M>::$name(hooks, at, $($what),*));
         })*
