@@ -100,6 +100,9 @@ fn a_user_without_rights_has_low_ports_and_raw_sockets_by_grants_and_all_else_by
     refused(65_534, &other, "the host file needs connect = [\"192.0.2.1\"]");
     let url = ["perf", "run", "artp://127.0.0.1:4331", &server];
     refused(65_533, &url, "the host file needs [[allow]] with user = \"65533\"");
+    let nowhere = format!("--placement=granted={}", path(&folder.join("nowhere")));
+    let low = ["perf", "serve", "artp://127.0.0.1:990", &nowhere];
+    refused(65_534, &low, "no server opens it at");
     let low = ["perf", "serve", "artp://127.0.0.1:990", &granted];
     refused(65_533, &low, "[[grant]] of user = \"65533\"");
 }

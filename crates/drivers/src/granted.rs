@@ -74,7 +74,12 @@ impl GrantClient {
 
     /// Has something opened.
     pub(crate) fn open(&self, wanted: &Wanted) -> io::Result<OwnedFd> {
-        let mut server = UnixStream::connect(&self.path)?;
+        let mut server = UnixStream::connect(&self.path).inspect_err(|why| {
+            (self.on_refusal)(format!(
+                "no server opens it at {}: {why}; run `stackwright host` with a [[grant]] for it",
+                self.path.display()
+            ));
+        })?;
         server.set_read_timeout(Some(PATIENCE))?;
         server.set_write_timeout(Some(PATIENCE))?;
         server.write_all(format!("{wanted}\n").as_bytes())?;

@@ -268,6 +268,8 @@ mod tests {
     use std::sync::{Mutex, PoisonError};
     use std::thread;
 
+    use rustix::pty::{self, OpenptFlags};
+
     use super::*;
     use crate::GrantClient;
 
@@ -315,7 +317,13 @@ mod tests {
         let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
         let taken = free.local_addr().expect("its address");
         let grant = format!("udp {}", taken.port());
-        let answers = granting(&["udp 0", "tcp 0", &grant], |client, _| {
+        let terminal = pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        pty::unlockpt(&terminal).expect("it is ours");
+        let device = pty::ptsname(&terminal, Vec::new()).expect("its name");
+        let device = device.into_string().expect("text");
+        let line = format!("serial {device}");
+        let answers = granting(&["udp 0", "tcp 0", &grant, &line], |client, _| {
+            client.open(&Wanted::Serial(device.into())).expect("it is granted");
             let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
             let socket = client.open(&Wanted::Udp(any)).expect("it is granted");
             let socket = std::net::UdpSocket::from(socket);
@@ -337,7 +345,7 @@ mod tests {
             }
         });
         let refused = answers.iter().filter(|answer| answer.refused.is_some()).count();
-        assert_eq!((answers.len(), refused), (6, 4));
+        assert_eq!((answers.len(), refused), (7, 4));
     }
 
     #[test]
