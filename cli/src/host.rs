@@ -56,8 +56,8 @@ Examples:
   stackwright serve FOLDER --listen 0.0.0.0:990 --placement granted=/run/stackwright")]
 pub(crate) struct Host {
     /// Stacks that provide messages or streams: artp://, udp://, xtp://, xtp+ip://, tcp://,
-    /// stream+xtp://, xstp://, or stack files; jis:// is the transport of `stackwright jis`. Without
-    /// --at: a host file.
+    /// stream+xtp://, xstp://, or stack files; jis:// is the transport of `stackwright jis`.
+    /// Without --at: a host file.
     #[arg(value_name = "STACK", required = true)]
     pub(crate) stacks: Vec<PathBuf>,
     /// The folder of its sockets, which is made where it is not there.

@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 
 use stackwright::catalogue::{PROTOCOLS, find, registry};
 use stackwright::compose::graph::{Description, Erased, Flaw, Node, Parameters, ProtocolRegistry};
-use stackwright::contract::services::{Datagrams, Files, Frames, Octets, Streams};
+use stackwright::contract::services::{Datagrams, Files, Frames, Groups, Octets, Streams};
 use stackwright::contract::words::Speaks;
 use stackwright::contract::{
     Context, Facts, Guarantees, IndicationTo, Outlet, Protocol, RequestTo, Service, outermost,
@@ -39,7 +39,10 @@ impl<S: Service> Protocol for Adapter<S> {
         gives: Guarantees::RELIABLE
             .and(Guarantees::ONCE)
             .and(Guarantees::ORDERED)
-            .and(Guarantees::CHECKED),
+            .and(Guarantees::CHECKED)
+            .and(Guarantees::VIEWS)
+            .and(Guarantees::SYNCHRONY)
+            .and(Guarantees::TOTAL),
         ..Facts::named("adapter")
     };
     type Provides = S;
@@ -69,6 +72,7 @@ fn all() -> ProtocolRegistry<M, Silence> {
         .with("Files", "", &[], adapter::<Files<M>>)
         .with("Frames", "", &[], adapter::<Frames<M>>)
         .with("Octets", "", &[], adapter::<Octets<M>>)
+        .with("Groups", "", &[], adapter::<Groups<M>>)
 }
 
 #[test]
@@ -88,6 +92,8 @@ fn what_a_file_describes_stands_in_a_stack() {
         let value = |name| match name {
             "peers" => "192.0.2.1:10093",
             "address" => "192.0.2.2/24",
+            "with" => "192.0.2.1:4370",
+            "key" => "000102030405060708090a0b0c0d0e0f",
             _ => "N0CALL",
         };
         let line = |name| format!("{name} = \"{}\"\n", value(name));

@@ -1,7 +1,7 @@
 //! Descriptors that a server with rights opens for programs without them (unix(7), `SCM_RIGHTS`).
 //!
-//! The question is [`Wanted`]; the answer is an octet with a descriptor, or a sentence. What is opened
-//! is the program's from then on, and the server keeps nothing of it.
+//! The question is [`Wanted`]; the answer is an octet with a descriptor, or a sentence. What is
+//! opened is the program's from then on, and the server keeps nothing of it.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Read as _};

@@ -72,8 +72,8 @@ fn run(courses: &[(u64, Conditions)], seed: u64) -> (u64, Vec<(f64, &'static str
     (arrived, changes)
 }
 
-/// Loss without a queue is found out, and so is its end: in less than 10 s, once each. A window that
-/// takes each loss for congestion would carry half of that, and on the longer path a sixth.
+/// Loss without a queue is found out, and so is its end: in less than 10 s, once each. A window
+/// that takes each loss for congestion would carry half of that, and on the longer path a sixth.
 #[test]
 fn loss_and_delay_that_change_are_found_out() {
     for (name, courses) in [
