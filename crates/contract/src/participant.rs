@@ -1,6 +1,7 @@
 //! The two ends of an association, as addresses of any kind.
 
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use core::net::{IpAddr, SocketAddr, SocketAddrV6};
 use core::num::NonZeroU16;
 
@@ -10,13 +11,30 @@ use crate::CallSign;
 ///
 /// It is small and `Copy`, because every boundary that an association crosses names it. What does
 /// not fit (a path of digipeaters) is kept by the protocol that needs it, which puts an index here.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, Eq, PartialOrd, Ord, Debug)]
 pub struct Participant {
     /// Which of several lower layers, or of several ports of one; `None`: any. `Join` sets and
     /// reads it; AX.25 says with it at which port a station is.
     pub interface: Option<Interface>,
     /// The address there.
     pub address: Address,
+}
+
+// Every layer compares them where associations begin, and none for each message: one copy will do.
+
+impl PartialEq for Participant {
+    #[inline(never)]
+    fn eq(&self, other: &Self) -> bool {
+        self.interface == other.interface && self.address == other.address
+    }
+}
+
+impl Hash for Participant {
+    #[inline(never)]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.interface.hash(state);
+        self.address.hash(state);
+    }
 }
 
 /// The number of a lower layer, counted from 0. `Option<Interface>` has two octets.
