@@ -1,7 +1,8 @@
 //! A key that all members have: what was not said by one of them is dropped before it is looked at.
 //! Nothing is hidden.
 
-use core::hash::{Hash, Hasher};
+use alloc::vec::Vec;
+use core::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher24};
 use stackwright_contract::services::{
@@ -41,21 +42,23 @@ impl GroupSeal {
         GroupSeal { key, own: Participant::OTHER_END, view: None, below: Room::NONE }
     }
 
-    fn seal<M: Message>(&self, said: impl Hash, message: &M) -> SealHeader {
+    fn seal<M: Message>(&self, said: &[u8], message: &M) -> SealHeader {
         let mut hasher = SipHasher24::new_with_key(&self.key);
-        said.hash(&mut hasher);
+        hasher.write(said);
         message.each(|octets| hasher.write(octets));
         let seal = hasher.finish128();
         SealHeader { first: seal.h1, second: seal.h2 }
     }
 
     /// Returns what the seal of a member's cast covers beside its octets.
-    fn place(&self, member: Rank) -> (u8, Option<(u32, Rank)>) {
-        (0, self.view.map(|(tag, _)| (tag, member)))
+    fn place(&self, member: Rank) -> [u8; 8] {
+        let (is_member, tag) = self.view.map_or((0, 0), |(tag, _)| (1, tag));
+        let ([a, b, c, d], [e, f]) = (u32::to_be_bytes(tag), member.0.to_be_bytes());
+        [0, is_member, a, b, c, d, e, f]
     }
 
     /// Takes the seal off; returns whether it is the right one.
-    fn is_sealed<M: Message>(&self, said: impl Hash, message: &mut M) -> bool {
+    fn is_sealed<M: Message>(&self, said: &[u8], message: &mut M) -> bool {
         let seal = message.pull::<SealHeader>();
         let right = self.seal(said, message);
         // All is compared, whatever differs: how long it takes tells nothing.
@@ -64,8 +67,11 @@ impl GroupSeal {
 }
 
 /// Returns what the seal of a message in no view covers beside its octets.
-fn outside(from: Participant, incarnation: u64) -> (u8, Participant, u64) {
-    (1, from, incarnation)
+fn outside(from: Participant, incarnation: u64) -> Vec<u8> {
+    let mut octets = Vec::from([1]);
+    wire::push_participant(&mut octets, from);
+    octets.extend(incarnation.to_be_bytes());
+    octets
 }
 
 impl<M: Message> GroupHooks<M> for GroupSeal {
@@ -84,7 +90,7 @@ impl<M: Message> GroupHooks<M> for GroupSeal {
     fn send(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, to: GroupProperties) {
         let mut message = batch.into_single();
         let me = self.view.map_or(Rank(0), |(_, me)| me);
-        let seal = self.seal(self.place(me), &message);
+        let seal = self.seal(&self.place(me), &message);
         message.push(&seal);
         self.below.use_up(Credit::of_octets(SealHeader::LENGTH));
         at.send(message.into(), to);
@@ -92,7 +98,7 @@ impl<M: Message> GroupHooks<M> for GroupSeal {
 
     fn delivered(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
         let (room, mut message) = (batch.cost(), batch.into_single());
-        if self.is_sealed(self.place(from.member), &mut message) {
+        if self.is_sealed(&self.place(from.member), &mut message) {
             at.take(Credit::of_octets(SealHeader::LENGTH));
             return at.deliver(message.into(), from);
         }
@@ -110,7 +116,7 @@ impl<M: Message> GroupHooks<M> for GroupSeal {
             GroupOrder::Install(view) => self.view = view.me.map(|me| (wire::tag(0, view), me)),
             GroupOrder::Outside(outsider) => {
                 let Outsider { incarnation, message, .. } = &mut **outsider;
-                let seal = self.seal(outside(self.own, *incarnation), message);
+                let seal = self.seal(&outside(self.own, *incarnation), message);
                 message.push(&seal);
             }
             _ => {}
@@ -121,7 +127,7 @@ impl<M: Message> GroupHooks<M> for GroupSeal {
     fn notice(&mut self, at: &mut dyn GroupPlace<M>, mut notice: GroupNotice<M>) {
         if let GroupNotice::Outside(outsider) = &mut notice {
             let Outsider { participant, incarnation, message } = &mut **outsider;
-            if !self.is_sealed(outside(*participant, *incarnation), message) {
+            if !self.is_sealed(&outside(*participant, *incarnation), message) {
                 return at.cx().dropped(NAME, "of a process that has not the key");
             }
         }

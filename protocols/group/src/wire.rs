@@ -2,7 +2,6 @@
 //! read is bounded by what has arrived.
 
 use alloc::vec::Vec;
-use core::hash::{Hash, Hasher};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use siphasher::sip::SipHasher13;
@@ -17,27 +16,27 @@ const VIEW: usize = 4 + 12 + 2;
 
 /// Returns the hash of a group's name: its address.
 pub(crate) fn group(name: Participant) -> u64 {
-    hash(&name)
+    let mut octets = Vec::new();
+    push_participant(&mut octets, name);
+    hash(&octets)
 }
 
 /// Returns the mark of a view's packets.
 pub(crate) fn tag(group: u64, view: &GroupView) -> u32 {
-    hash(&(group, view.number, view.ballot)) as u32
+    let mut octets = Vec::from(group.to_be_bytes());
+    octets.extend(view.number.to_be_bytes());
+    push_ballot(&mut octets, view.ballot);
+    hash(&octets) as u32
 }
 
 /// Returns the mark of a stack with another layer, from that of the layers below it.
 pub(crate) fn mark(below: u64, layer: &str) -> u64 {
-    let mut hasher = SipHasher13::new_with_keys(0, 0);
-    hasher.write(&below.to_be_bytes());
-    hasher.write(layer.as_bytes());
-    hasher.finish()
+    hash(&[&below.to_be_bytes(), layer.as_bytes()].concat())
 }
 
-/// Known to all members: it tells groups and views apart, and keeps nobody out.
-fn hash(what: &impl Hash) -> u64 {
-    let mut hasher = SipHasher13::new_with_keys(0, 0);
-    what.hash(&mut hasher);
-    hasher.finish()
+/// Known to all members, on whatever machine: it tells groups and views apart, and keeps nobody out.
+fn hash(octets: &[u8]) -> u64 {
+    SipHasher13::new_with_keys(0, 0).hash(octets)
 }
 
 /// Octets that are read from the front; `None` where there are fewer.
@@ -137,17 +136,40 @@ pub(crate) fn push_view(octets: &mut Vec<u8>, view: &GroupView) {
     for member in &view.members {
         octets.push(u8::from(member.votes));
         octets.extend(member.incarnation.to_be_bytes());
-        let Some(address) = member.participant.internet() else { continue };
-        match address.ip() {
-            IpAddr::V4(host) => {
-                octets.push(4);
-                octets.extend(host.octets());
-            }
-            IpAddr::V6(host) => {
-                octets.push(6);
-                octets.extend(host.octets());
-            }
+        push_participant(octets, member.participant);
+    }
+}
+
+/// Appends an Internet address; nothing of any other.
+pub(crate) fn push_participant(octets: &mut Vec<u8>, participant: Participant) {
+    let Some(address) = participant.internet() else { return };
+    match address.ip() {
+        IpAddr::V4(host) => {
+            octets.push(4);
+            octets.extend(host.octets());
         }
-        octets.extend(address.port().to_be_bytes());
+        IpAddr::V6(host) => {
+            octets.push(6);
+            octets.extend(host.octets());
+        }
+    }
+    octets.extend(address.port().to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Members on machines of any kind, and of any build, have the same.
+    #[test]
+    fn marks_are_the_same_everywhere() {
+        let name = SocketAddr::from(([239, 77, 3, 1], 4370)).into();
+        assert_eq!(group(name), hash(&[4, 239, 77, 3, 1, 0x11, 0x12]));
+        let ballot = Ballot { count: 5, incarnation: 6 };
+        let view = GroupView { number: 1, ballot, members: Vec::new(), me: None, primary: true };
+        let octets = [&[0; 7][..], &[7], &[0, 0, 0, 1], &[0, 0, 0, 5], &[0; 7], &[6]].concat();
+        assert_eq!(tag(7, &view), hash(&octets) as u32);
+        // SipHash-1-3 without a key, of nothing.
+        assert_eq!(hash(&[]), 0xd1fb_a762_150c_532c);
     }
 }

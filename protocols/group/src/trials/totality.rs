@@ -12,7 +12,7 @@ use stackwright_contract::rules::{Misfit, fits, stacked};
 use stackwright_contract::services::{
     Batch, Credit, GroupNotice, GroupOrder, GroupProperties, GroupsRequest,
 };
-use stackwright_contract::{Context, Duration, Facts, Guarantees, Instant, Participant, Protocol};
+use stackwright_contract::{Duration, Facts, Guarantees, Instant, Participant, Protocol};
 use stackwright_simulator::{CheckedDatagrams, Conditions, StationId, World, seeds};
 
 use super::checker::{Facts as Known, Member};
@@ -91,38 +91,9 @@ macro_rules! each {
     };
 }
 
-/// The neighbours of a layer, wherever it is: each kind of layer is compiled once.
-struct Neighbours<'a>(&'a mut dyn GroupPlace<M>);
-
-macro_rules! place {
-    ($($name:ident($($what:ident: $type:ty),*);)*) => {
-        $(fn $name(&mut self, $($what: $type),*) {
-            self.0.$name($($what),*);
-        })*
-    };
-}
-
-impl GroupPlace<M> for Neighbours<'_> {
-    fn cx(&self) -> &Context {
-        self.0.cx()
-    }
-
-    place! {
-        send(batch: Batch<M>, to: GroupProperties);
-        deliver(batch: Batch<M>, from: GroupProperties);
-        order(order: GroupOrder<M>);
-        notice(notice: GroupNotice<M>);
-        give(credit: Credit);
-        take(credit: Credit);
-        opened(local: Participant, credit: Credit);
-        close();
-    }
-}
-
 macro_rules! hooks {
     ($($name:ident($($what:ident: $type:ty),*);)*) => {
         $(fn $name(&mut self, at: &mut dyn GroupPlace<M>, $($what: $type),*) {
-            let at = &mut Neighbours(at);
             each!(self, hooks => GroupHooks::<M>::$name(hooks, at, $($what),*));
         })*
     };
