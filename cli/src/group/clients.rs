@@ -24,10 +24,15 @@ const ROOM: Credit = Credit::of_octets(256 << 10);
 const AHEAD_MOST: usize = 1 << 20;
 /// Commands of a client that wait for their replies; those behind wait unread.
 const PIPELINE_MOST: usize = 32;
+/// Reads in one order with all writes that are not answered yet, of all clients: each may be
+/// answered with the longest value.
+const READS_MOST: usize = 64;
 /// Octets of replies that a client has not taken: then nothing more is read of it, and far beyond
 /// it, where long replies come at once, the connection ends.
 const REPLIES_MOST: usize = 256 << 10;
 const UNREAD_MOST: usize = 8 << 20;
+/// The same of all clients: then nothing more is read of those that have something to take.
+const UNREAD_TOGETHER: usize = 64 << 20;
 
 /// The replies to a client's commands; `None`: it is not there yet.
 type Slot = Option<Vec<u8>>;
@@ -51,8 +56,11 @@ struct Client {
 pub(super) struct Clients {
     names: Arrivals<(), Client, Names<()>>,
     open: Vec<Handle>,
-    /// Of an operation, the client and its slot.
-    operations: BTreeMap<u64, (Handle, u64)>,
+    /// Of an operation, the client and its slot, and whether it reads; and how many do.
+    operations: BTreeMap<u64, (Handle, u64, bool)>,
+    reads: usize,
+    /// Octets of replies that clients have not taken.
+    held: usize,
     tokens: u64,
     /// Reads are operations too.
     safe: bool,
@@ -60,6 +68,13 @@ pub(super) struct Clients {
     /// Where it listens, and why it does not.
     pub(super) at: Option<Participant>,
     pub(super) refused: Option<Ended>,
+}
+
+impl Client {
+    /// Octets of replies that it has not taken, those whose turn has not come included.
+    fn holds(&self) -> usize {
+        self.replies.len() + self.slots.iter().flatten().map(Vec::len).sum::<usize>()
+    }
 }
 
 impl Clients {
@@ -70,6 +85,8 @@ impl Clients {
             names,
             open: Vec::new(),
             operations: BTreeMap::new(),
+            reads: 0,
+            held: 0,
             tokens: 0,
             safe,
             asks: vec![StreamsRequest::Listen { listener, local }],
@@ -113,8 +130,10 @@ impl Clients {
                 self.await_clients();
             }
             StreamsIndication::Ended { why, .. } => {
-                if let Some(Party::Listener(())) = self.names.forget(name) {
-                    self.refused = Some(why);
+                match self.names.forget(name) {
+                    Some(Party::Listener(())) => self.refused = Some(why),
+                    Some(Party::Open(client)) => self.held -= client.holds(),
+                    _ => {}
                 }
                 self.open.retain(|open| *open != name);
                 self.await_clients();
@@ -158,9 +177,8 @@ impl Clients {
     /// Answers the next command of a client, or asks for it; returns whether there may be more.
     fn next(&mut self, now: Instant, name: Handle, replica: &mut Replica<KeyValueStore>) -> bool {
         let Some(client) = self.names.get_mut(name) else { return false };
-        // Those whose turn has not come are held, too.
-        let ready: usize = client.slots.iter().flatten().map(Vec::len).sum();
-        let is_slow = client.replies.len() + ready >= REPLIES_MOST;
+        let holds = client.holds();
+        let is_slow = holds >= REPLIES_MOST || (holds > 0 && self.held >= UNREAD_TOGETHER);
         if client.closed || is_slow || client.slots.len() >= PIPELINE_MOST {
             return false;
         }
@@ -202,6 +220,10 @@ impl Clients {
                 client.next = Some(command);
                 return false;
             }
+            command @ RedisCommand::Reads(_) if self.reads >= READS_MOST => {
+                client.next = Some(command);
+                return false;
+            }
             RedisCommand::Reads(operation) => {
                 return self.submit(now, name, operation, true, replica);
             }
@@ -209,6 +231,7 @@ impl Clients {
                 return self.submit(now, name, operation, false, replica);
             }
         };
+        self.held += reply.len();
         client.slots.push_back(Some(reply));
         true
     }
@@ -225,17 +248,20 @@ impl Clients {
         self.tokens += 1;
         let slot = client.gone + client.slots.len() as u64;
         client.slots.push_back(None);
-        self.operations.insert(self.tokens, (name, slot));
+        self.operations.insert(self.tokens, (name, slot, reads));
+        self.reads += usize::from(reads);
         replica.submit(now, self.tokens, operation, reads);
         true
     }
 
     /// Takes the reply to an operation.
     pub(super) fn answer(&mut self, token: u64, reply: Vec<u8>) {
-        let Some((name, slot)) = self.operations.remove(&token) else { return };
+        let Some((name, slot, reads)) = self.operations.remove(&token) else { return };
+        self.reads -= usize::from(reads);
         let Some(client) = self.names.get_mut(name) else { return };
         let place = slot.checked_sub(client.gone).and_then(|place| usize::try_from(place).ok());
         if let Some(slot) = place.and_then(|place| client.slots.get_mut(place)) {
+            self.held += reply.len();
             *slot = Some(reply);
         }
     }
@@ -255,6 +281,7 @@ impl Clients {
             let rest = client.replies.split_off(octets);
             let sent = std::mem::replace(&mut client.replies, rest);
             client.room -= octets;
+            self.held -= octets;
             let batch = Message::with_headroom(0, &sent).into();
             let properties = StreamProperties::default();
             self.asks.push(StreamsRequest::Send { association, batch, properties });

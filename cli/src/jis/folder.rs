@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::OFlags;
 use stackwright_jis::generated::Why;
@@ -19,6 +19,10 @@ const OCTETS_MOST: u64 = 64 << 20;
 const LISTED_FROM: usize = 10_000;
 const LISTED_MOST: usize = 220;
 
+/// For how long that list holds: whoever asks for names that are not there again and again has the
+/// folder read so often, at most.
+const LISTED_FOR: Duration = Duration::from_secs(1);
+
 /// A file that was modified less than this ago may be modified again at the same time of the file
 /// system's clock, and is not kept.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -30,12 +34,14 @@ type Version = (u64, u64, SystemTime);
 pub(super) struct Folder {
     path: PathBuf,
     kept: RefCell<SplitCache<Version>>,
+    /// The list of pictures, and when it was made.
+    listed: RefCell<Option<(Instant, String)>>,
 }
 
 impl Folder {
     /// Serves `path`, and keeps at most `most` octets of split pictures.
     pub(super) fn new(path: PathBuf, most: usize) -> Self {
-        Folder { path, kept: RefCell::new(SplitCache::new(most)) }
+        Folder { path, kept: RefCell::new(SplitCache::new(most)), listed: RefCell::default() }
     }
 
     /// Opens a file, whatever its length.
@@ -52,6 +58,15 @@ impl Folder {
     /// Says that a picture is not there, and names some that are: who fetches a picture has no
     /// other list of them.
     fn unknown(&self) -> NoPicture {
+        let mut listed = self.listed.borrow_mut();
+        let (_, text) = match listed.take_if(|(at, _)| at.elapsed() < LISTED_FOR) {
+            Some(known) => listed.insert(known),
+            None => listed.insert((Instant::now(), self.list())),
+        };
+        (Why::Unknown, text.clone())
+    }
+
+    fn list(&self) -> String {
         let entries = self.path.read_dir().into_iter().flatten().flatten().take(LISTED_FROM);
         let name = |entry: DirEntry| entry.file_name().into_string().ok();
         let pictures = entries.filter_map(name).filter(|name| {
@@ -70,7 +85,7 @@ impl Folder {
             }
             text = text + before + name;
         }
-        (Why::Unknown, text)
+        text
     }
 }
 

@@ -134,8 +134,8 @@ impl Monitor {
     /// Returns whether so much is lost again and again that a `gain` is no accident.
     pub(super) fn is_sure(&self, gain: f64) -> bool {
         let holds = (self.holds() as f64 / self.packet).max(1.0);
-        let share = (MATHIS * gain / holds).powi(2);
-        let expected = share * self.losses.sent as f64 / self.packet;
+        let root = MATHIS * gain / holds;
+        let expected = root * root * self.losses.sent as f64 / self.packet;
         f64::from(self.losses.stretches) >= LOSSY + BEYOND * expected.min(1.0)
     }
 
