@@ -15,16 +15,18 @@ use crate::setting::{our_client, stranger, trial};
 /// A server without clients, in kilobytes, and one with TLS. Nearly all of it are pages of the
 /// program, which all that run share: how many follows from what was run once.
 /// They grow with the program: within 7, 8 and 9 MB while it had 18.6 MB; with 19.2, 7.4, 8.4, 9.5;
-/// with 21.9, 7.7, 9.0, 10.4.
-const SERVER: u64 = 8 << 10;
-const SERVER_WITH_TLS: u64 = 37 << 8;
+/// with 21.9, 7.7, 9.0, 10.4 to 10.7. How much of the program the system maps around what is needed differs
+/// by 500 kB from start to start: the least of three counts.
+const STARTS: usize = 3;
+const SERVER: u64 = 33 << 8;
+const SERVER_WITH_TLS: u64 = 38 << 8;
 /// The server's own data.
 const DATA: u64 = 1 << 10;
 /// Each session, and each with TLS.
 const SESSION: u64 = 16;
 const SESSION_WITH_TLS: u64 = 32;
 /// A client, whatever it moves or lists. Nearly all of it are pages of the program, too.
-const CLIENT: u64 = 42 << 8;
+const CLIENT: u64 = 44 << 8;
 
 /// How many sessions are open when what is made on first use is made.
 const FEW: usize = 10;
@@ -49,7 +51,8 @@ fn resident(server: &Server) -> u64 {
 fn server() {
     let folder = Scratch::new();
     fs::write(folder.join("file"), "some").expect("a folder of ours");
-    let server = ours(folder.path(), false, &["--sessions-per-address", "1000"]);
+    let start = |_| ours(folder.path(), false, &["--sessions-per-address", "1000"]);
+    let server = (0..STARTS).map(start).min_by_key(resident).expect("there are several");
     idle_is_bounded("memory/server", &server, SERVER);
     let mut all = Vec::new();
     let mut fill = |sessions: usize| {
@@ -103,11 +106,9 @@ for crowd in map(int, sys.argv[4:]):
     print(resident())
 ";
     let options = ["--sessions-per-address", "1000"];
-    // How much of the program the system maps around what is needed differs by 300 kB from start to
-    // start.
-    let starts = (0..3).map(|_| certified("--tls=required", &options));
+    let starts = (0..STARTS).map(|_| certified("--tls=required", &options));
     let least = starts.min_by_key(|(_, prey)| resident(&prey.server));
-    let (shown, prey) = least.expect("there are three");
+    let (shown, prey) = least.expect("there are several");
     idle_is_bounded("memory/server/tls", &prey.server, SERVER_WITH_TLS);
     let mut python = stranger("python3");
     let client = crate::hostile_clients::encrypted::CLIENT;
