@@ -15,8 +15,8 @@ use crate::setting::{our_client, stranger, trial};
 /// A server without clients, in kilobytes, and one with TLS. Nearly all of it are pages of the
 /// program, which all that run share: how many follows from what was run once.
 /// They grow with the program: within 7, 8 and 9 MB while it had 18.6 MB; with 19.2, 7.4, 8.4, 9.5;
-/// with 21.9, 7.7, 9.0, 10.4 to 10.7. How much of the program the system maps around what is needed differs
-/// by 500 kB from start to start: the least of three counts.
+/// with 21.9, 7.7, 9.0, 10.4 to 10.7. How much of the program the system maps around what is needed
+/// differs by 500 kB from start to start: the least of three counts.
 const STARTS: usize = 3;
 const SERVER: u64 = 33 << 8;
 const SERVER_WITH_TLS: u64 = 38 << 8;
