@@ -153,15 +153,11 @@ impl Described {
             .replace("silence = 500", &format!("silence = {}", detect.as_millis()))
             .replace("report = 83", &format!("report = {}", detect.as_millis() / 6))
             .replace(founding, if founds { founding } else { "" });
-        let sealed = |key| {
-            let seal = format!(
-                "[seal]\nprotocol = \"group seal\"\nover = \"group\"\nkey = \"{key:032x}\""
-            );
-            let text = text.replace("over = \"group\"", "over = \"seal\"");
-            text.replace("[group]", &format!("{seal}\n\n[group]"))
-        };
-        let text = key.map_or_else(|| text.clone(), sealed);
-        Self::read(name.into(), text)
+        let Some(key) = key else { return Self::read(name.into(), text) };
+        let seal =
+            format!("[seal]\nprotocol = \"group seal\"\nover = \"group\"\nkey = \"{key:032x}\"");
+        let text = text.replace("over = \"group\"", "over = \"seal\"");
+        Self::read(name.into(), text.replace("[group]", &format!("{seal}\n\n[group]")))
     }
 
     fn read(name: String, text: String) -> Result<Self, Problem> {

@@ -29,7 +29,7 @@ Examples:
 pub(crate) struct Explain {
     /// A stack file, a built-in stack (get, put, ls, serve, each but put and ls also with -artp,
     /// -xtp and -inet; get-radio, ping, socks, xkernel-rpc, ftp-radio, thesis-radio, radio,
-    /// radio-hub), or a protocol such as artp.
+    /// radio-hub, group-talk, group-store), or a protocol such as artp.
     ///
     /// A protocol is explained by its policies and the reason for each. Without an argument, the
     /// format of stack files is explained.
@@ -53,7 +53,7 @@ Examples:
 pub(crate) struct Draw {
     /// A stack file, or a built-in stack: get, put, ls, serve, each but put and ls also with -artp,
     /// -xtp and -inet; get-radio, ping, socks, xkernel-rpc, ftp-radio, thesis-radio, radio,
-    /// radio-hub.
+    /// radio-hub, group-talk, group-store.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: PathBuf,
     /// Print Graphviz input.

@@ -114,12 +114,12 @@ pub(crate) fn server(
     Ok((driver, ServerGraph { graph, writable: taken.writable, has_folder: taken.disk.is_some() }))
 }
 
-/// Builds a stack of which the command says nothing, for other programs.
+/// Builds a stack of which the command says nothing; `hosted`: for other programs.
 pub(crate) fn alone<T: Speaks<Message, Readiness>>(
     described: &Described,
+    hosted: bool,
 ) -> Result<(Driver, Graph<Message, Readiness, T>), Problem> {
-    let (driver, graph, _) =
-        build(described, None, None, Wishes { hosted: true, ..Wishes::default() })?;
+    let (driver, graph, _) = build(described, None, None, Wishes { hosted, ..Wishes::default() })?;
     Ok((driver, graph))
 }
 

@@ -191,7 +191,7 @@ where
     T: Crossing<Message = Message> + Speaks<Message, Readiness>,
     Graph<Message, Readiness, T>: Protocol<Provides = T, Uses: Lanes>,
 {
-    let (driver, stack) = graphs::alone::<T>(described)?;
+    let (driver, stack) = graphs::alone::<T>(described, true)?;
     host(driver, stack, told)
 }
 

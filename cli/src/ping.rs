@@ -81,7 +81,7 @@ const ECHO: [(u8, u8); 2] = [(8, 0), (128, 129)];
 
 pub(crate) fn run(ping: &Ping) -> Result<(), Problem> {
     let (host, described) = find(ping)?;
-    let (mut driver, mut stack) = graphs::alone::<Datagrams<Message>>(&described)?;
+    let (mut driver, mut stack) = graphs::alone::<Datagrams<Message>>(&described, false)?;
     let interrupted = interrupts()?;
     let mut asked = Asked::new(ping, host);
     let open = DatagramsRequest::Open {

@@ -50,7 +50,7 @@ pub(crate) struct Router {
 
 pub(crate) fn run(router: &Router) -> Result<(), Problem> {
     let described = graphs::load::<Datagrams<Message>>(&router.stack)?;
-    let (mut driver, mut stack) = graphs::alone::<Datagrams<Message>>(&described)?;
+    let (mut driver, mut stack) = graphs::alone::<Datagrams<Message>>(&described, false)?;
     let interrupted = interrupts()?;
     let Some(config @ Config { forwards: true, .. }) = of(&stack, Routing) else {
         return Err(described.unfit("its top has to be an `ip` with `forwards = true`"));

@@ -64,12 +64,11 @@ pub(crate) struct Joining {
     /// A member that is silent for this long is excluded, as soon as most of the others agree.
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = patience)]
     detect: Duration,
-    /// What is in this file is the key of the group: who has another is not heard. Make one by
-    /// `head -c 32 /dev/urandom > FILE`. Nothing is hidden.
+    /// A file with the key of the group: packets of processes with another key are dropped. To make
+    /// one: `head -c 32 /dev/urandom > FILE`. Messages are authenticated, and not encrypted.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// A file that describes the stack, and says what --with, --join, --detect and --key-file would
-    /// say
+    /// A file that describes the stack, in place of --with, --join, --detect and --key-file
     /// (`stackwright explain group-store` shows the one that is built in).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["with", "join", "detect", "key_file"])]
     stack: Option<PathBuf>,
@@ -134,7 +133,7 @@ impl Joining {
                 Described::of_group(built_in, &self.with, self.detect, !self.join, key)?
             }
         };
-        let (driver, stack) = graphs::alone(&described)?;
+        let (driver, stack) = graphs::alone(&described, false)?;
         let lower = stack.tops().next().and_then(|top| stack.facts_of(top));
         rules::fits(upper, &lower.unwrap_or(Facts::named("nothing")))
             .map_err(|misfit| described.unfit(misfit.explain().as_str()))?;

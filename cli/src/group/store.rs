@@ -35,7 +35,7 @@ Keys of 512 octets, values of 512 KiB, 64 MiB in all. GET SET SETNX DEL EXISTS I
 PERSIST KEYS SCAN DBSIZE INFO and a few more; INFO says which replicas there are.
 
 Anyone who reaches the two addresses can read and write: keep them inside a network that you trust.
-With --key-file only who has the key is heard as a replica; clients still need none.
+With --key-file, packets of replicas without the key are dropped; clients of Redis need no key.
 
 Example, on the first of three machines, and on the others with their own addresses:
   stackwright group store --at 10.0.0.1:4370 --with 10.0.0.2:4370,10.0.0.3:4370

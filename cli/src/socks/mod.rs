@@ -66,7 +66,7 @@ pub(crate) fn run(socks: &Socks) -> Result<(), Problem> {
         Some(inet) => Described::on_device("socks", &inet)?,
         None => graphs::load::<Sides>(Path::new(&socks.inet))?,
     };
-    let (mut driver, mut stack) = graphs::alone::<Sides>(&described)?;
+    let (mut driver, mut stack) = graphs::alone::<Sides>(&described, false)?;
     let interrupted = interrupts()?;
     let mut relay = Relay::new(socks, driver.waker()?);
     let mut told = Told::default();

@@ -20,7 +20,7 @@ pub struct Participant {
     pub address: Address,
 }
 
-// Every layer compares them where associations begin, and none for each message: one copy will do.
+// Nearly all layers compare them only where associations begin: one copy in a program will do.
 
 impl PartialEq for Participant {
     #[inline(never)]

@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes so many octets of a call, and counts them.
+    /// Accepts at most `takes` octets in each call, and counts the calls.
     struct Output {
         takes: usize,
         octets: Vec<u8>,

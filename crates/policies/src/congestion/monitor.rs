@@ -9,7 +9,8 @@ use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND, View};
 /// For how long the shortest round trip counts: twice this at the most.
 const LEAST_COUNTS: Nanoseconds = 2 * SECOND;
 
-/// A stretch is a round trip, or as many as so many packets take: few say little of loss.
+/// A stretch ends with a round trip, once it has at least so many packets: fewer say little about
+/// loss.
 const PACKETS: f64 = 16.0;
 
 /// How many stretches count.
@@ -20,8 +21,9 @@ const STRETCHES: usize = 16;
 const RATE_LEFT: f64 = 31.0 / 32.0;
 const RATE_LEFT_UNFILLED: f64 = 511.0 / 512.0;
 
-/// In so many stretches something has to be lost: a burst of a queue that overflows is no share.
-/// And in so many more for each that the share that is asked about lets expect, up to one.
+/// The share of lost packets is believed once packets were lost in so many stretches: one burst, of
+/// a queue that overflows, is not enough. More are needed, in proportion, where up to one lost
+/// packet would be expected anyway.
 const LOSSY: f64 = 2.5;
 const BEYOND: f64 = 3.0;
 
