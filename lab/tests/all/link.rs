@@ -23,7 +23,7 @@ fn lab(arguments: &[&str]) -> Command {
 
 /// Whether a link can be made here at all, and those programs are there; if not, says what is
 /// missing.
-fn can(programs: &[&str]) -> bool {
+pub(crate) fn can(programs: &[&str]) -> bool {
     let there = |program: &&&str| Command::new(program).arg("-V").output().is_err();
     let missing = if !rustix::process::geteuid().is_root() {
         "root"
@@ -46,7 +46,7 @@ fn namespaces(process: u32) -> Vec<String> {
 }
 
 /// A link that is up.
-struct Link {
+pub(crate) struct Link {
     process: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -54,7 +54,7 @@ struct Link {
 }
 
 impl Link {
-    fn up(arguments: &[&str]) -> Link {
+    pub(crate) fn up(arguments: &[&str]) -> Link {
         let mut process = lab(&["link", "--json"])
             .args(arguments)
             .stdin(Stdio::piped())
@@ -78,7 +78,7 @@ impl Link {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("`{line}` is no JSON: {error}"))
     }
 
-    fn text(&self, side: &str, what: &str) -> &str {
+    pub(crate) fn text(&self, side: &str, what: &str) -> &str {
         self.up[side][what].as_str().expect("it says so")
     }
 

@@ -3,6 +3,7 @@
 mod browser;
 mod link;
 mod picture;
+mod requires;
 mod scenarios;
 mod table;
 mod watch;
