@@ -141,7 +141,16 @@ fn grant(
         true => say!("{}", json!({ "event": "granting", "at": at })),
         false => say!("Grants are at {}. Press Ctrl-C to stop.", at.display()),
     }
+    let mut was_full = false;
     while !stop.load(Relaxed) {
+        let is_full = grants.is_full();
+        if is_full && !was_full {
+            match json {
+                true => say!("{}", json!({ "event": "full", "at": at })),
+                false => eprintln!("No descriptor is free: programs that ask have to wait."),
+            }
+        }
+        was_full = is_full;
         for GrantAnswer { who: UserId { user, .. }, asked, refused } in grants.turn(LOOK)? {
             match (json, refused) {
                 (true, refused) => {
