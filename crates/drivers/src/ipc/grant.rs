@@ -4,6 +4,7 @@
 //! opened is the program's from then on, and the server keeps nothing of it.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Read as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -11,7 +12,6 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
-use std::{fmt, fs};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -19,7 +19,7 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg,
 
 use super::policy::{UserId, Users};
 use crate::granted::{LINE_MOST, PATIENCE, Wanted};
-use crate::{ip, line, tcp, udp, unix};
+use crate::{ip, line, tcp, udp};
 
 /// Programs that may be asking at a time, and those of one user.
 const ASKING_MOST: usize = 64;
@@ -98,11 +98,11 @@ fn open(wanted: &Wanted) -> io::Result<OwnedFd> {
 /// A server that opens what it has the right to for programs that are granted it.
 #[derive(Debug)]
 pub struct GrantHost {
-    path: PathBuf,
     listener: UnixListener,
     grants: Vec<DescriptorGrant>,
     asking: VecDeque<Asking>,
     is_full: bool,
+    accepts: bool,
 }
 
 #[derive(Debug)]
@@ -114,13 +114,20 @@ struct Asking {
 }
 
 impl GrantHost {
-    /// Makes a server that programs of every user may ask at this path.
-    ///
-    /// # Errors
-    /// The operating system's.
-    pub fn bind(path: PathBuf, grants: Vec<DescriptorGrant>) -> io::Result<Self> {
-        let listener = OwnedFd::from(unix::bind(&path, 0o666)?).into();
-        Ok(GrantHost { path, listener, grants, asking: VecDeque::new(), is_full: false })
+    /// Makes a server that programs may ask at a [socket](crate::unix::bind) with mode 666.
+    pub fn new(listener: OwnedFd, grants: Vec<DescriptorGrant>) -> Self {
+        let (asking, is_full, accepts) = (VecDeque::new(), false, true);
+        GrantHost { listener: listener.into(), grants, asking, is_full, accepts }
+    }
+
+    /// Accepts no more programs, or accepts them again.
+    pub fn set_accepting(&mut self, accepts: bool) {
+        (self.accepts, self.is_full) = (accepts, false);
+    }
+
+    /// Returns how many programs are asking.
+    pub fn asking(&self) -> usize {
+        self.asking.len()
     }
 
     /// Returns whether programs wait, because this process has no free descriptor.
@@ -141,7 +148,8 @@ impl GrantHost {
         let ready = {
             let programs = self.asking.iter().map(|asking| asking.program.as_fd());
             // The socket stays readable while nobody can be accepted.
-            let arrivals = if self.is_full { PollFlags::empty() } else { PollFlags::IN };
+            let hears = self.accepts && !self.is_full;
+            let arrivals = if hears { PollFlags::IN } else { PollFlags::empty() };
             let mut all = vec![PollFd::new(&self.listener, arrivals)];
             all.extend(programs.map(|it| PollFd::from_borrowed_fd(it, PollFlags::IN)));
             let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
@@ -188,12 +196,6 @@ impl GrantHost {
         }
         let until = Instant::now() + PATIENCE;
         self.asking.push_back(Asking { program, who, said: Vec::new(), until });
-    }
-}
-
-impl Drop for GrantHost {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path); // it may be gone
     }
 }
 
@@ -291,7 +293,7 @@ mod tests {
     use rustix::pty::{self, OpenptFlags};
 
     use super::*;
-    use crate::GrantClient;
+    use crate::{GrantClient, unix};
 
     static SENTENCES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -315,7 +317,7 @@ mod tests {
         let users = Users::One(rustix::process::getuid().as_raw());
         let open = open.iter().map(|open| open.parse().expect("it can be opened")).collect();
         let grants = vec![DescriptorGrant { users, open }];
-        let mut host = GrantHost::bind(path.clone(), grants).expect("a folder of ours");
+        let mut host = GrantHost::new(unix::bind(&path, 0o666).expect("a folder of ours"), grants);
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
             let answers = scope.spawn(|| {
@@ -416,7 +418,7 @@ mod tests {
         let path = folder.path().join("grants");
         let users = Users::One(rustix::process::getuid().as_raw());
         let grants = vec![DescriptorGrant { users, open: vec![Openable::Udp(0)] }];
-        let mut host = GrantHost::bind(path.clone(), grants).expect("a folder of ours");
+        let mut host = GrantHost::new(unix::bind(&path, 0o666).expect("a folder of ours"), grants);
         let mut program = UnixStream::connect(&path).expect("it is there");
         program.write_all(b"udp 127.0.0.1:0\n").expect("it is read later");
         let allowed = getrlimit(Resource::Nofile);
