@@ -76,8 +76,9 @@ impl Described {
     pub(crate) fn on_device(name: &str, inet: &Inet) -> Result<Self, Problem> {
         const STATIONS: &str = "\"resolve\"\nover = \"ethernet\"\n\n[ethernet]";
         let Described { mut text, .. } = Self::load(Path::new(name))?;
-        if packet::address(&inet.device).is_ok() {
-            text = text.replace("\"point\"", STATIONS).replace("\"tun\"", "\"packet\"");
+        if inet.xdp || packet::address(&inet.device).is_ok() {
+            let frames = if inet.xdp { "\"xdp\"" } else { "\"packet\"" };
+            text = text.replace("\"point\"", STATIONS).replace("\"tun\"", frames);
         }
         let text = text
             .replace("\"10.77.0.2/24\"", &format!("\"{}\"", inet.network))

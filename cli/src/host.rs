@@ -1,15 +1,17 @@
 //! `host`: has stacks in a server, for programs that share them or have not the rights for them.
 
 mod file;
+mod succession;
 
 use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -35,6 +37,7 @@ use crate::report::say;
 use crate::stacks::{self, Message};
 use crate::{graphs, images, registry};
 use file::HostFile;
+use succession::{Bound, Part, REPLACE, Sockets, Stage};
 
 /// How often it is checked whether the program is to end.
 const LOOK: Duration = Duration::from_millis(500);
@@ -49,10 +52,15 @@ has a thread, and a socket of its name in the folder. A host file has the folder
 an [[allow]] for each user or group that may use them, and a [[grant]] for those that have sockets
 opened that need rights; docs/transports.md has an example.
 
+With --replace the sockets are taken over from the server that is there: from then on programs reach
+this one, and none is refused in between. What is open on the other one stays there until it ends,
+or until --grace is over.
+
 Examples:
   stackwright host artp:// udp:// --at /run/user/1000/stackwright
   stackwright perf run artp://HOST --placement server=/run/user/1000/stackwright
   stackwright host host.toml --check
+  stackwright host host.toml --replace --grace 60
   stackwright serve FOLDER --listen 0.0.0.0:990 --placement granted=/run/stackwright")]
 pub(crate) struct Host {
     /// Stacks that provide messages or streams: artp://, udp://, xtp://, xtp+ip://, tcp://,
@@ -66,13 +74,19 @@ pub(crate) struct Host {
     /// Only read the host file and its stacks, and say what is wrong with them.
     #[arg(long, conflicts_with = "at")]
     pub(crate) check: bool,
+    /// Take over from the server of this folder, if there is one.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// How long what is open on the server that is replaced may go on, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, requires = "replace")]
+    pub(crate) grace: u32,
     /// Report events as JSON lines on standard output.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 pub(crate) fn run(host: &Host) -> Result<(), Problem> {
-    let HostFile { at, stacks, policy, grants } = match (&host.at, &host.stacks[..]) {
+    let HostFile { at, stacks, mut policy, grants } = match (&host.at, &host.stacks[..]) {
         (Some(at), stacks) => {
             let (policy, grants) = Default::default();
             HostFile { at: at.clone(), stacks: stacks.to_vec(), policy, grants }
@@ -85,8 +99,10 @@ pub(crate) fn run(host: &Host) -> Result<(), Problem> {
     };
     let names = stacks.iter().map(|name| name.to_string_lossy().trim_end_matches("://").into());
     let names: Vec<PathBuf> = names.collect();
-    if names.iter().any(|name| socket_name(name) == GRANTS) {
-        let why = format!("no stack has the name `{GRANTS}`");
+    let reserved = [GRANTS, REPLACE].into_iter();
+    let mut reserved = reserved.filter(|it| names.iter().any(|name| socket_name(name) == *it));
+    if let Some(name) = reserved.next() {
+        let why = format!("no stack has the name `{name}`");
         return Err(Problem::HostFile { path: host.stacks[0].clone(), why });
     }
     if host.check {
@@ -101,47 +117,123 @@ pub(crate) fn run(host: &Host) -> Result<(), Problem> {
     let mode = if policy.own.is_some() || !grants.is_empty() { 0o755 } else { 0o700 };
     let made = fs::DirBuilder::new().recursive(true).mode(mode).create(&at);
     made.map_err(|why| Problem::Path { path: at.clone(), why })?;
-    // Whichever thread ends first ends all.
+    let mode = if policy.own.is_some() { 0o666 } else { 0o600 };
+    let stacks = names.iter().map(|name| (socket_name(name).to_string_lossy().into(), mode));
+    let granting = (!grants.is_empty()).then(|| (GRANTS.into(), 0o666));
+    let mut sockets = Sockets::of(&at, stacks.chain(granting).collect(), host.replace)?;
+    if sockets.predecessor.is_some() {
+        // Others may have asked before the mode of a socket was changed.
+        policy.own.get_or_insert(rustix::process::geteuid().as_raw());
+    }
+    let paths = sockets.paths();
+    let stage = Arc::new(Stage::new(sockets.bound.len()));
     let (tell, told) = mpsc::channel();
-    if !grants.is_empty() {
-        let (stop, json, tell, at) =
-            (interrupted.clone(), host.json, tell.clone(), at.join(GRANTS));
+    let teller = |number| Teller {
+        part: Part::new(number, Arc::clone(&stage)),
+        json: host.json,
+        stop: Arc::clone(&interrupted),
+        tell: tell.clone(),
+    };
+    let (mut awaited, mut bound) = (sockets.bound.len(), sockets.bound.drain(..).enumerate());
+    for (name, (number, bound)) in names.into_iter().zip(bound.by_ref()) {
+        let (policy, teller) = (policy.clone(), teller(number));
+        teller.begin(move |teller| serve(&name, bound, policy, teller));
+    }
+    if let Some((number, bound)) = bound.next() {
+        teller(number).begin(|teller| grant(bound, grants, teller));
+    }
+    drop(bound);
+    let (mut result, mut tell) = (Ok(()), Some(tell));
+    // Until then the sockets are the other one's.
+    let mut serves = sockets.predecessor.is_none();
+    for tidings in told {
+        match tidings {
+            Tidings::Hosts => awaited -= 1,
+            // Whichever thread ends first ends all.
+            Tidings::Ended(ended) => {
+                interrupted.store(true, Relaxed);
+                tell = None;
+                result = result.and(ended);
+            }
+        }
+        if awaited == 0
+            && let Some(tell) = tell.take()
+        {
+            serves = true;
+            sockets.take_over(Duration::from_secs(host.grace.into()), host.json);
+            let (stage, json, stop) = (Arc::clone(&stage), host.json, Arc::clone(&interrupted));
+            if let Some(watch) = sockets.watch(json) {
+                thread::spawn(move || {
+                    let _ = tell.send(Tidings::Ended(watch.run(&stage, &stop)));
+                });
+            }
+        }
+    }
+    if serves && !stage.is_replaced() {
+        succession::remove(&paths);
+    }
+    result
+}
+
+/// What the thread of a stack, or of the grants, says.
+enum Tidings {
+    /// It is there.
+    Hosts,
+    Ended(Result<(), Problem>),
+}
+
+/// What such a thread tells, and until when it is there.
+struct Teller {
+    part: Part,
+    json: bool,
+    stop: Arc<AtomicBool>,
+    tell: mpsc::Sender<Tidings>,
+}
+
+impl Teller {
+    /// Does this work in a thread.
+    fn begin(mut self, work: impl FnOnce(&mut Self) -> Result<(), Problem> + Send + 'static) {
         thread::spawn(move || {
-            let _ = tell.send(grant(at, grants, json, &stop));
+            let ended = work(&mut self);
+            let _ = self.tell.send(Tidings::Ended(ended));
         });
     }
-    for name in names {
-        let socket = at.join(socket_name(&name));
-        let (stop, json, tell) = (interrupted.clone(), host.json, tell.clone());
-        let policy = policy.clone();
-        thread::spawn(move || {
-            let _ = tell.send(serve(&name, &socket, policy, json, &stop));
-        });
+
+    fn hosts(&self) {
+        let _ = self.tell.send(Tidings::Hosts);
     }
-    drop(tell);
-    let first = told.recv().unwrap_or(Ok(()));
-    interrupted.store(true, Relaxed);
-    first.and(told.into_iter().collect())
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
 }
 
 fn socket_name(stack: &Path) -> &OsStr {
     stack.file_stem().unwrap_or_default()
 }
 
-/// Opens what programs are granted, until `stop`.
-fn grant(
-    at: PathBuf,
-    grants: Vec<DescriptorGrant>,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<(), Problem> {
-    let occupied = |_| Problem::Occupied { path: at.clone() };
-    let mut grants = GrantHost::bind(at.clone(), grants).map_err(occupied)?;
+/// Opens what programs are granted, until it is to stop.
+fn grant(bound: Bound, grants: Vec<DescriptorGrant>, teller: &mut Teller) -> Result<(), Problem> {
+    let (at, json) = (bound.path, teller.json);
+    let mut grants = GrantHost::new(bound.socket, grants);
     match json {
         true => say!("{}", json!({ "event": "granting", "at": at })),
         false => say!("Grants are at {}. Press Ctrl-C to stop.", at.display()),
     }
-    while !stop.load(Relaxed) {
+    teller.hosts();
+    let mut was_full = false;
+    while !teller.is_stopped() {
+        if let Some(accepts) = teller.part.accepting() {
+            grants.set_accepting(accepts);
+        }
+        let is_full = grants.is_full();
+        if is_full && !was_full {
+            match json {
+                true => say!("{}", json!({ "event": "full", "at": at })),
+                false => eprintln!("No descriptor is free: programs that ask have to wait."),
+            }
+        }
+        was_full = is_full;
         for GrantAnswer { who: UserId { user, .. }, asked, refused } in grants.turn(LOOK)? {
             match (json, refused) {
                 (true, refused) => {
@@ -155,29 +247,31 @@ fn grant(
                 (false, Some(why)) => eprintln!("User {user} was not given {asked}: {why}"),
             }
         }
+        teller.part.note(grants.asking());
     }
     Ok(())
 }
 
-/// Has one stack, until `stop`.
+/// Has one stack, until it is to stop.
 fn serve(
     name: &Path,
-    socket: &Path,
+    bound: Bound,
     policy: AdmissionPolicy,
-    json: bool,
-    stop: &AtomicBool,
+    teller: &mut Teller,
 ) -> Result<(), Problem> {
-    let told = Told { name: name.display().to_string(), socket, policy, json, stop };
+    let name_said = name.display().to_string();
+    let Bound { path, socket } = bound;
+    let mut told = Told { name: name_said, path, socket, policy, teller };
     if name == Path::new("jis") {
         let driver = Driver::new(fastrand::u64(..))?;
         let (images, _) = images::transport(&driver, images::HOSTED)?;
-        return host(driver, images, &told);
+        return host(driver, images, &mut told);
     }
     let described = Described::load(name)?;
     if provides(&described)? == [<Streams<Message> as Service>::NAME] {
-        host_described::<Streams<Message>>(&described, &told)
+        host_described::<Streams<Message>>(&described, &mut told)
     } else {
-        host_described::<Datagrams<Message>>(&described, &told)
+        host_described::<Datagrams<Message>>(&described, &mut told)
     }
 }
 
@@ -186,7 +280,7 @@ fn provides(described: &Described) -> Result<Vec<&'static str>, Problem> {
     Ok(looked_at.map_err(|flaw| described.flawed(&flaw))?.provides())
 }
 
-fn host_described<T>(described: &Described, told: &Told<'_>) -> Result<(), Problem>
+fn host_described<T>(described: &Described, told: &mut Told<'_>) -> Result<(), Problem>
 where
     T: Crossing<Message = Message> + Speaks<Message, Readiness>,
     Graph<Message, Readiness, T>: Protocol<Provides = T, Uses: Lanes>,
@@ -195,37 +289,46 @@ where
     host(driver, stack, told)
 }
 
-/// What is told of a stack, and until when it is there.
+/// A stack, and the socket at which programs ask for it.
 struct Told<'a> {
     name: String,
-    socket: &'a Path,
+    path: PathBuf,
+    socket: OwnedFd,
     policy: AdmissionPolicy,
-    json: bool,
-    stop: &'a AtomicBool,
+    teller: &'a mut Teller,
 }
 
-fn host<T, S>(mut driver: Driver, stack: S, told: &Told<'_>) -> Result<(), Problem>
+fn host<T, S>(mut driver: Driver, stack: S, told: &mut Told<'_>) -> Result<(), Problem>
 where
     T: Crossing<Message = Message>,
     S: Protocol<Provides = T, Uses: Lanes>,
 {
-    let Told { name, socket, policy, json, stop } = told;
+    let Told { name, path, socket, policy, teller } = told;
+    let json = teller.json;
     let lane = S::Uses::LANES;
-    let lines = UnixStreams::new((*socket).into(), driver.registry(), lane, stacks::pool());
-    let lines = if policy.own.is_some() { lines.admitting_all() } else { lines };
-    driver.context().listen(Box::new(Refusals { json: *json, last: None }));
+    let lines = UnixStreams::new(path.clone(), driver.registry(), lane, stacks::pool());
+    let lines = lines.listening_at(socket.try_clone()?);
+    driver.context().listen(Box::new(Refusals { json, last: None }));
     let host = StackHost::new(stack.facts().gives, Quota::default()).admitting(policy.clone());
     let mut hosting: Hosting<T, S> = Over::new(host, Beside::new(stack, lines));
     let mut is_told = false;
-    while !stop.load(Relaxed) {
+    while !teller.is_stopped() {
+        if let Some(accepts) = teller.part.accepting() {
+            hosting.lower.right.set_accepting(accepts);
+        }
+        if teller.part.ends() {
+            hosting.upper.end_applications();
+        }
         driver.turn(&mut hosting, &mut Nobody, Some(LOOK))?;
+        teller.part.note(hosting.upper.applications() + hosting.upper.names());
         let listens = hosting.upper.listens();
-        let unavailable = |_| Problem::Occupied { path: (*socket).into() };
+        let unavailable = |_| Problem::Occupied { path: path.clone() };
         if listens.map_err(unavailable)? && !std::mem::replace(&mut is_told, true) {
             match json {
-                true => say!("{}", json!({ "event": "hosting", "stack": name, "at": socket })),
-                false => say!("{name} is at {}. Press Ctrl-C to stop.", socket.display()),
+                true => say!("{}", json!({ "event": "hosting", "stack": name, "at": path })),
+                false => say!("{name} is at {}. Press Ctrl-C to stop.", path.display()),
             }
+            teller.hosts();
         }
     }
     Ok(())

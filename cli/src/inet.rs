@@ -9,6 +9,8 @@ use std::str::FromStr;
 pub(crate) struct Inet {
     /// The device's name.
     pub(crate) device: String,
+    /// Whether its first queue is taken from the kernel.
+    pub(crate) xdp: bool,
     pub(crate) network: Network,
 }
 
@@ -24,10 +26,12 @@ impl FromStr for Inet {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const WRONG: &str = "write a device and an own address there that the system does not \
-                             have, such as sw0=10.77.0.2/24";
+                             have, such as sw0=10.77.0.2/24, or xdp:eth1=10.77.0.2/24";
         let (device, network) = text.split_once('=').ok_or(WRONG)?;
         let network = network.parse().map_err(|()| WRONG)?;
-        if is_device(device) { Ok(Inet { device: device.into(), network }) } else { Err(WRONG) }
+        let own = device.strip_prefix("xdp:");
+        let (device, xdp) = (own.unwrap_or(device), own.is_some());
+        is_device(device).then(|| Inet { device: device.into(), xdp, network }).ok_or(WRONG)
     }
 }
 
@@ -62,7 +66,9 @@ mod tests {
     #[test]
     fn a_device_and_an_address_are_read() {
         let inet: Inet = "sw0=10.77.0.2/24".parse().expect("it is one");
-        assert_eq!(inet.device, "sw0");
+        assert_eq!((&*inet.device, inet.xdp), ("sw0", false));
+        let inet: Inet = "xdp:sw0=10.77.0.2/24".parse().expect("it is one");
+        assert_eq!((&*inet.device, inet.xdp), ("sw0", true));
         assert_eq!(inet.network.to_string(), "10.77.0.2/24");
         let inet: Inet = "sw0=fd00::2/64".parse().expect("it is one");
         assert_eq!(inet.network.to_string(), "fd00::2/64");

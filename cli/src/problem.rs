@@ -123,6 +123,8 @@ pub(crate) enum Problem {
     NoServer { path: PathBuf, why: io::Error },
     #[error("{} is not to be had: another server is there, or the folder is closed", .path.display())]
     Occupied { path: PathBuf },
+    #[error("the server at {} does not hand over its sockets: {why}", .path.display())]
+    Kept { path: PathBuf, why: String },
     #[error("{}: {why}", .path.display())]
     HostFile { path: PathBuf, why: String },
     #[error("no answer from {url}: {why}")]
@@ -400,6 +402,7 @@ impl Problem {
             Problem::HostFile { .. } => {
                 "`stackwright host FILE --check` reads it again; docs/transports.md has an example"
             }
+            Problem::Kept { .. } => "end that server, and leave --replace out",
             Problem::Occupied { .. } => "choose another folder with --at, or end the other server",
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"

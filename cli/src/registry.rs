@@ -7,6 +7,7 @@
 mod artp;
 mod raw;
 mod served;
+mod xdp;
 mod xtp;
 
 use std::cell::{Cell, RefCell};
@@ -45,6 +46,7 @@ use stackwright_drivers::packet::{self, PacketSocket};
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::tun::{Tun, TunKind, TunOptions};
 use stackwright_drivers::udp::Udp;
+use stackwright_drivers::xdp::XdpQueue;
 use stackwright_drivers::{Driver, Lanes, Readiness};
 use stackwright_parts::{Boxed, Part, Registry, Served, ServedStreams};
 
@@ -220,7 +222,7 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let own: [(_, _, &'static [Parameter], Make); 23] = [
+    let own: [(_, _, &'static [Parameter], Make); 24] = [
         ("artp", purpose("artp"), artp::PARAMETERS, artp::make),
         ("copy", purpose("copy"), copy::described::<Message>().parameters, make_copy),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
@@ -234,6 +236,12 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry {
             "Ethernet frames of a device of this machine: TAP, veth, a network card",
             DEVICE,
             make_packet,
+        ),
+        (
+            "xdp",
+            "Ethernet frames of a queue of a device, past the kernel's IP: AF_XDP",
+            xdp::PARAMETERS,
+            xdp::make,
         ),
         ("line", "a serial line, a pseudo terminal, or TCP to a device", LINE, make_line),
         (
@@ -293,6 +301,7 @@ pub(crate) fn services(name: &str) -> [Vec<&'static str>; 2] {
         "udp" => catalogue::services::<Udp<Message>, Message, Readiness>(),
         "tun" => catalogue::services::<Tun<Message>, Message, Readiness>(),
         "packet" => catalogue::services::<PacketSocket<Message>, Message, Readiness>(),
+        "xdp" => catalogue::services::<XdpQueue<Message>, Message, Readiness>(),
         "disk" => catalogue::services::<Disk<Message>, Message, Readiness>(),
         _ => catalogue::find(name).map(CatalogueEntry::services).unwrap_or_default(),
     }

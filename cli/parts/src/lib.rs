@@ -40,6 +40,7 @@ use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::tun::Tun;
 use stackwright_drivers::udp::Udp;
 use stackwright_drivers::unix::UnixStreams;
+use stackwright_drivers::xdp::XdpQueue;
 
 /// The kind of message of all these stacks: it holds regions of files, so that the kernel can send
 /// them.
@@ -86,6 +87,7 @@ parts! {
     Tcp<Message>,
     Tun<Message>,
     Udp<Message>,
+    XdpQueue<Message>,
     Over<Near<Datagrams<Message>>, UnixStreams<Message>>,
     Served,
     ServedStreams,

@@ -5,8 +5,9 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
-use stackwright_programs::processes::{Running, run};
+use stackwright_programs::processes::{Running, eventually, run};
 use stackwright_programs::scratch::Scratch;
 
 use crate::over_udp::{complaints, json, path};
@@ -21,7 +22,7 @@ connect = ["127.0.0.0/8"]
 
 [[grant]]
 user = "65534"
-open = ["tcp 990", "udp 990", "ip 36"]
+open = ["tcp 990", "udp 990", "udp 991", "ip 36"]
 "#;
 
 /// The program, as a user without rights.
@@ -65,7 +66,7 @@ fn a_user_without_rights_has_low_ports_and_raw_sockets_by_grants_and_all_else_by
     let program = || Command::new(env!("CARGO_BIN_EXE_stackwright"));
     let said = run(program().args(["host", path(&file), "--check"])).succeeded().text();
     assert!(said.contains("stacks: 2, allowances: 1, grants: 1"), "{said}");
-    let _host = start(program().args(["host", path(&file)]), 3);
+    let host = start(program().args(["host", path(&file)]), 3);
     let [granted, server] =
         ["granted", "server"].map(|kind| format!("--placement={kind}={}", path(&at)));
 
@@ -85,6 +86,14 @@ fn a_user_without_rights_has_low_ports_and_raw_sockets_by_grants_and_all_else_by
         let measured = run(unprivileged(65_534).args(measure)).succeeded().text();
         assert_eq!(json(&measured)["octets"], 60_000, "{url} {here} {there}");
     }
+
+    // Another server gives what is granted by the same file.
+    let (mut first, file) = (host, path(&file));
+    let _second = start(program().args(["host", file, "--replace"]), 4);
+    let is_over = eventually(Duration::from_secs(60), || first.ended().is_some());
+    assert!(is_over, "nobody has anything of the first");
+    let low = ["perf", "serve", "artp://127.0.0.1:991", &granted];
+    let _measured = start(unprivileged(65_534).args(low), 1);
 
     let refused = |user, arguments: &[&str], says: &str| {
         let said = complaints(&run(unprivileged(user).args(arguments)).failed());

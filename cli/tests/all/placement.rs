@@ -1,5 +1,7 @@
 //! One transport for several programs: `host`, and measurements with `--placement server=`.
 
+mod replace;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};

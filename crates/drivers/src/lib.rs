@@ -29,6 +29,7 @@ pub mod udp;
 pub mod unix;
 mod unopened;
 mod waker;
+pub mod xdp;
 
 pub use clock::Clock;
 pub use drive::{Driver, Stop};

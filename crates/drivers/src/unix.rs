@@ -1,6 +1,7 @@
 //! Sockets of this machine (unix(7)) as [`Streams`]: one path, where it listens or connects to.
 
 use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +28,10 @@ const NAME: &str = "unix";
 /// the [program](Address::Program) at the other end.
 pub struct UnixStreams<M: Message> {
     path: PathBuf,
-    mode: u32,
+    /// A socket that was bound before.
+    bound: Option<OwnedFd>,
+    /// Whether it accepts arrivals.
+    accepts: bool,
     registry: Arc<Registry>,
     lane: usize,
     pool: Arc<Pool<M>>,
@@ -50,15 +54,23 @@ impl<M: Message> UnixStreams<M> {
     /// from `pool`. Only the user of this process may connect where it listens.
     pub fn new(path: PathBuf, registry: Arc<Registry>, lane: usize, pool: Arc<Pool<M>>) -> Self {
         let (sockets, due) = (Arrivals::new(), Vec::new());
-        UnixStreams { path, mode: 0o600, registry, lane, pool, sockets, due }
+        let (bound, accepts) = (None, true);
+        UnixStreams { path, bound, accepts, registry, lane, pool, sockets, due }
     }
 
-    /// Lets programs of every user connect where it listens: the layer above asks
-    /// [who](Address::Program) they are.
+    /// Listens at a socket that is [bound](bind) to its path, which stays there when this is
+    /// dropped. Where others may connect, the layer above asks [who](Address::Program) they are.
     #[must_use]
-    pub fn admitting_all(mut self) -> Self {
-        self.mode = 0o666;
+    pub fn listening_at(mut self, bound: OwnedFd) -> Self {
+        self.bound = Some(bound);
         self
+    }
+
+    /// Accepts no more arrivals, or accepts them again: they wait at the socket, or another process
+    /// that has it accepts them.
+    pub fn set_accepting(&mut self, accepts: bool) {
+        self.accepts = accepts;
+        self.due.extend(self.sockets.listeners().map(|(name, _)| name));
     }
 
     fn token(&self, name: Handle) -> Token {
@@ -66,7 +78,12 @@ impl<M: Message> UnixStreams<M> {
     }
 
     fn listen(&mut self, name: Handle, out: Out<'_, M>) {
-        let listening = bind(&self.path, self.mode).and_then(|mut listener| {
+        let bound = match &self.bound {
+            Some(bound) => bound.try_clone(),
+            None => bind(&self.path, 0o600),
+        };
+        let listening = bound.and_then(|bound| {
+            let mut listener = UnixListener::from_std(bound.into());
             self.registry.register(&mut listener, self.token(name), Interest::READABLE)?;
             Ok(listener)
         });
@@ -85,7 +102,8 @@ impl<M: Message> UnixStreams<M> {
 
     /// Accepts arrivals, as long as there are names for them.
     fn accept(&mut self, cx: &Context, listener: Handle, out: Out<'_, M>) {
-        while self.sockets.awaited(listener) > 0
+        while self.accepts
+            && self.sockets.awaited(listener) > 0
             && let Some(socket) = self.sockets.listener(listener)
         {
             match socket.accept() {
@@ -163,7 +181,10 @@ impl<M: Message> UnixStreams<M> {
 }
 
 /// Listens at a path. A socket that a process left behind when it was killed is replaced.
-pub(crate) fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
+///
+/// # Errors
+/// The operating system's: another process listens there, or the folder is closed.
+pub fn bind(path: &Path, mode: u32) -> io::Result<OwnedFd> {
     let listener = match UnixListener::bind(path) {
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
             match std::os::unix::net::UnixStream::connect(path) {
@@ -177,7 +198,7 @@ pub(crate) fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
         other => other,
     }?;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
-    Ok(listener)
+    Ok(listener.into())
 }
 
 /// Returns the participant that the kernel says.
@@ -258,6 +279,9 @@ impl<M: Message> Protocol for UnixStreams<M> {
 
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         for name in mem::take(&mut self.due) {
+            if self.sockets.listener(name).is_some() {
+                self.accept(cx, name, out);
+            }
             self.turn(cx, name, out);
         }
     }
@@ -273,7 +297,7 @@ impl<M: Message> Protocol for UnixStreams<M> {
 
 impl<M: Message> Drop for UnixStreams<M> {
     fn drop(&mut self) {
-        if self.sockets.listeners().next().is_some() {
+        if self.bound.is_none() && self.sockets.listeners().next().is_some() {
             let _ = fs::remove_file(&self.path); // it may be gone
         }
     }

@@ -4,6 +4,7 @@
 //! opened is the program's from then on, and the server keeps nothing of it.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Read as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -11,14 +12,14 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
-use std::{fmt, fs};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg, sockopt};
 
 use super::policy::{UserId, Users};
 use crate::granted::{LINE_MOST, PATIENCE, Wanted};
-use crate::{ip, line, tcp, udp, unix};
+use crate::{ip, line, tcp, udp};
 
 /// Programs that may be asking at a time, and those of one user.
 const ASKING_MOST: usize = 64;
@@ -97,10 +98,11 @@ fn open(wanted: &Wanted) -> io::Result<OwnedFd> {
 /// A server that opens what it has the right to for programs that are granted it.
 #[derive(Debug)]
 pub struct GrantHost {
-    path: PathBuf,
     listener: UnixListener,
     grants: Vec<DescriptorGrant>,
     asking: VecDeque<Asking>,
+    is_full: bool,
+    accepts: bool,
 }
 
 #[derive(Debug)]
@@ -112,13 +114,25 @@ struct Asking {
 }
 
 impl GrantHost {
-    /// Makes a server that programs of every user may ask at this path.
-    ///
-    /// # Errors
-    /// The operating system's.
-    pub fn bind(path: PathBuf, grants: Vec<DescriptorGrant>) -> io::Result<Self> {
-        let listener = OwnedFd::from(unix::bind(&path, 0o666)?).into();
-        Ok(GrantHost { path, listener, grants, asking: VecDeque::new() })
+    /// Makes a server that programs may ask at a [socket](crate::unix::bind) with mode 666.
+    pub fn new(listener: OwnedFd, grants: Vec<DescriptorGrant>) -> Self {
+        let (asking, is_full, accepts) = (VecDeque::new(), false, true);
+        GrantHost { listener: listener.into(), grants, asking, is_full, accepts }
+    }
+
+    /// Accepts no more programs, or accepts them again.
+    pub fn set_accepting(&mut self, accepts: bool) {
+        (self.accepts, self.is_full) = (accepts, false);
+    }
+
+    /// Returns how many programs are asking.
+    pub fn asking(&self) -> usize {
+        self.asking.len()
+    }
+
+    /// Returns whether programs wait, because this process has no free descriptor.
+    pub fn is_full(&self) -> bool {
+        self.is_full
     }
 
     /// Answers those that ask, for at most `wait`; returns what was answered: who asked for what,
@@ -129,21 +143,24 @@ impl GrantHost {
     pub fn turn(&mut self, wait: Duration) -> io::Result<Vec<GrantAnswer>> {
         let now = Instant::now();
         self.asking.retain(|asking| asking.until > now);
-        let wait = if self.asking.is_empty() { wait } else { wait.min(PATIENCE / 8) };
+        let settled = self.asking.is_empty() && !self.is_full;
+        let wait = if settled { wait } else { wait.min(PATIENCE / 8) };
         let ready = {
             let programs = self.asking.iter().map(|asking| asking.program.as_fd());
-            let all = [self.listener.as_fd()].into_iter().chain(programs);
-            let mut all: Vec<_> =
-                all.map(|it| PollFd::from_borrowed_fd(it, PollFlags::IN)).collect();
+            // The socket stays readable while nobody can be accepted.
+            let hears = self.accepts && !self.is_full;
+            let arrivals = if hears { PollFlags::IN } else { PollFlags::empty() };
+            let mut all = vec![PollFd::new(&self.listener, arrivals)];
+            all.extend(programs.map(|it| PollFd::from_borrowed_fd(it, PollFlags::IN)));
             let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
             match poll(&mut all, Some(&wait)) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) | Err(Errno::INTR) => {}
                 Err(why) => return Err(why.into()),
             }
             all.iter().map(|it| !it.revents().is_empty()).collect::<Vec<_>>()
         };
         let (mut answers, grants, mut ready) = (Vec::new(), &self.grants, ready.into_iter());
-        let arrives = ready.next() == Some(true);
+        let arrives = ready.next() == Some(true) || self.is_full;
         self.asking.retain_mut(|asking| {
             if ready.next() != Some(true) {
                 return true;
@@ -165,7 +182,9 @@ impl GrantHost {
 
     /// Accepts one, so that those that have left are forgotten before the next is counted.
     fn accept(&mut self) {
-        let Ok((program, _)) = self.listener.accept() else { return };
+        let accepted = self.listener.accept();
+        self.is_full = accepted.as_ref().is_err_and(is_for_lack);
+        let Ok((program, _)) = accepted else { return };
         let Ok(peer) = sockopt::socket_peercred(&program) else { return };
         let who = UserId { user: peer.uid.as_raw(), group: peer.gid.as_raw() };
         let same = self.asking.iter().filter(|asking| asking.who.user == who.user).count();
@@ -180,10 +199,10 @@ impl GrantHost {
     }
 }
 
-impl Drop for GrantHost {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path); // it may be gone
-    }
+/// Whether it is a lack of descriptors, or of memory for one.
+fn is_for_lack(why: &io::Error) -> bool {
+    let errno = Errno::from_io_error(why);
+    errno.is_some_and(|it| matches!(it, Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
 }
 
 enum Asked {
@@ -263,15 +282,18 @@ impl Asking {
 mod tests {
     use std::io::Write as _;
     use std::net::SocketAddr;
+    use std::os::fd::AsRawFd as _;
     use std::path::Path;
+    use std::process::Command;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
     use std::sync::{Mutex, PoisonError};
-    use std::thread;
+    use std::{env, thread};
 
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     use rustix::pty::{self, OpenptFlags};
 
     use super::*;
-    use crate::GrantClient;
+    use crate::{GrantClient, unix};
 
     static SENTENCES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -295,7 +317,7 @@ mod tests {
         let users = Users::One(rustix::process::getuid().as_raw());
         let open = open.iter().map(|open| open.parse().expect("it can be opened")).collect();
         let grants = vec![DescriptorGrant { users, open }];
-        let mut host = GrantHost::bind(path.clone(), grants).expect("a folder of ours");
+        let mut host = GrantHost::new(unix::bind(&path, 0o666).expect("a folder of ours"), grants);
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
             let answers = scope.spawn(|| {
@@ -379,5 +401,41 @@ mod tests {
         for text in ["tcp 0.0.0.0:21", "udp [::1]:990", "ip4 36", "ip6 255", "serial /dev/tty a"] {
             assert_eq!(text.parse::<Wanted>().expect("a question").to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_server_without_descriptors_waits_and_goes_on_when_one_is_free() {
+        // The limit holds for a process, so the test has one of its own.
+        const ALONE: &str = "STACKWRIGHT_WITHOUT_DESCRIPTORS";
+        if env::var_os(ALONE).is_none() {
+            let name = "ipc::grant::tests::\
+                        a_server_without_descriptors_waits_and_goes_on_when_one_is_free";
+            let mut alone = Command::new(env::current_exe().expect("this program"));
+            let status = alone.args([name, "--exact"]).env(ALONE, "1").status();
+            return assert!(status.expect("it runs").success());
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("grants");
+        let users = Users::One(rustix::process::getuid().as_raw());
+        let grants = vec![DescriptorGrant { users, open: vec![Openable::Udp(0)] }];
+        let mut host = GrantHost::new(unix::bind(&path, 0o666).expect("a folder of ours"), grants);
+        let mut program = UnixStream::connect(&path).expect("it is there");
+        program.write_all(b"udp 127.0.0.1:0\n").expect("it is read later");
+        let allowed = getrlimit(Resource::Nofile);
+        let next = program.try_clone().expect("one is free").as_raw_fd();
+        let current = u64::try_from(next).ok();
+        setrlimit(Resource::Nofile, Rlimit { current, ..allowed }).expect("it is lowered");
+        let wait = Duration::from_millis(20);
+        assert_eq!(host.turn(wait).expect("it goes on"), []);
+        assert!(host.is_full());
+        let begun = Instant::now();
+        for _ in 0..3 {
+            assert_eq!(host.turn(wait).expect("it goes on"), []);
+        }
+        assert!(begun.elapsed() >= 3 * wait, "it does not spin");
+        setrlimit(Resource::Nofile, allowed).expect("it was allowed before");
+        let answers = (0..100).map(|_| host.turn(wait).expect("it goes on"));
+        let answer = answers.flatten().next().expect("it is answered");
+        assert_eq!((answer.refused, host.is_full()), (None, false));
     }
 }

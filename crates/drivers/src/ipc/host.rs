@@ -16,7 +16,7 @@ use stackwright_contract::{
 use super::admission::FIRST_ROOM;
 use super::application::{Application, Judged, Owned};
 use super::fields::Fields;
-use super::policy::AdmissionPolicy;
+use super::policy::{AdmissionPolicy, Refused};
 use super::quota::{Quota, Usages};
 use super::word::{Crossing, Heard, heard_request, hello, of_indication};
 
@@ -52,6 +52,8 @@ pub struct StackHost<T: Crossing> {
     held: usize,
     /// Applications for which something was said in this batch.
     busy: Vec<Handle>,
+    /// All are to be ended.
+    ends: bool,
     /// Why nobody is listened to any more.
     over: Option<Ended>,
 }
@@ -74,6 +76,7 @@ impl<T: Crossing> StackHost<T> {
             names: Names::new(),
             held: 0,
             busy: Vec::new(),
+            ends: false,
             over: None,
         }
     }
@@ -106,6 +109,12 @@ impl<T: Crossing> StackHost<T> {
     /// Returns how many octets are held for them.
     pub fn held(&self) -> usize {
         self.held
+    }
+
+    /// Ends all applications with the next batch, each of which is told that another server has
+    /// taken over.
+    pub fn end_applications(&mut self) {
+        self.ends = true;
     }
 
     /// Counts what is held for an application anew; ends the one with the most where that is more
@@ -437,12 +446,16 @@ impl<T: Crossing> Protocol for StackHost<T> {
             let local = Participant::OTHER_END;
             out.request(RequestOf::<Self>::Right(StreamsRequest::Listen { listener, local }));
         }
+        if std::mem::take(&mut self.ends) {
+            let all: Vec<_> = self.applications.iter().map(|(who, _)| who).collect();
+            all.into_iter().for_each(|who| self.refuse(cx, who, &Refused::Replaced, out));
+        }
         for who in std::mem::take(&mut self.busy) {
             self.send(cx, who, out);
         }
     }
 
     fn wants_flush(&self) -> bool {
-        !self.busy.is_empty() || self.listener.is_none() && self.over.is_none()
+        self.ends || !self.busy.is_empty() || self.listener.is_none() && self.over.is_none()
     }
 }

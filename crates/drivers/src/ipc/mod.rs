@@ -18,6 +18,7 @@
 //! | `policy.rs`, `quota.rs` | who may do what, and what applications may have of it |
 //! | `admission.rs` | what is refused, and how |
 //! | `grant.rs` | descriptors for stacks in programs that have not the rights for them |
+//! | `handover.rs` | a server that takes over from another one |
 //! | `word.rs`, `fields.rs` | a word as fields, and fields as octets |
 //! | `channel.rs` | words through a stream |
 //! | `wall.rs` | both sides without a socket, with the feature `wall` |
@@ -27,6 +28,7 @@ mod application;
 mod channel;
 mod fields;
 mod grant;
+mod handover;
 mod host;
 mod near;
 mod policy;
@@ -38,6 +40,7 @@ mod wall;
 mod word;
 
 pub use grant::{DescriptorGrant, GrantAnswer, GrantHost, Openable};
+pub use handover::{HandoverHost, NamedSockets, Predecessor, Succession};
 pub use host::{HOST, StackHost};
 pub use near::Near;
 pub use policy::{AddressBlock, AdmissionPolicy, Allowance, UserId, Users};

@@ -126,6 +126,8 @@ impl std::str::FromStr for AddressBlock {
 /// Why a request of an application is refused, and what its host file would have to say.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Refused {
+    /// Another server has taken over.
+    Replaced,
     /// The user is not admitted.
     User(UserId),
     Listen {
@@ -158,6 +160,7 @@ pub(super) enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Refused::Replaced => to.write_str("another server has taken over: ask again"),
             Refused::User(UserId { user, .. }) => write!(
                 to,
                 "user {user} is not admitted: the host file needs [[allow]] with user = \"{user}\""

@@ -31,6 +31,7 @@ pub enum OfPacket {}
 
 impl DeviceKind for OfPacket {
     const NAME: &'static str = "packet";
+    type Device = Device;
 }
 
 impl<M: Message> DevicePort<M, OfPacket> {

@@ -75,6 +75,52 @@ impl Device {
     }
 }
 
+/// What a [`DevicePort`](super::DevicePort) reads frames from, and writes them to.
+pub trait FrameDevice: AsFd {
+    /// Reads the next frame, as [`Device::read`] does.
+    ///
+    /// # Errors
+    /// The kernel's, where the device is gone.
+    fn read(&mut self, into: &mut [u8], rest: &mut [u8]) -> io::Result<TunRead>;
+
+    /// Writes a frame that lies in pieces, behind the header of [`Offload`].
+    ///
+    /// # Errors
+    /// The kernel's: it does not take the frame.
+    fn write(&mut self, pieces: &[IoSlice<'_>]) -> Result<(), Errno>;
+
+    /// Returns what it does with frames.
+    fn features(&self) -> DeviceFeatures;
+}
+
+/// What a device does with frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeviceFeatures {
+    /// It completes checks.
+    pub checks: bool,
+    /// It takes super-packets of TCP.
+    pub segments: bool,
+    /// It takes those of UDP.
+    pub datagrams: bool,
+    /// The longest frame, in octets.
+    pub longest: usize,
+}
+
+impl FrameDevice for Device {
+    fn read(&mut self, into: &mut [u8], rest: &mut [u8]) -> io::Result<TunRead> {
+        Device::read(self, into, rest)
+    }
+
+    fn write(&mut self, pieces: &[IoSlice<'_>]) -> Result<(), Errno> {
+        Device::write(self, pieces)
+    }
+
+    fn features(&self) -> DeviceFeatures {
+        let (datagrams, longest) = (self.datagrams, usize::MAX);
+        DeviceFeatures { checks: true, segments: true, datagrams, longest }
+    }
+}
+
 /// What a read found.
 #[derive(Debug)]
 pub enum TunRead {

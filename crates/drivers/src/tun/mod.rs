@@ -14,7 +14,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | here | how a device is opened |
-//! | `port.rs` | the adapter, of these devices and of [packet sockets](crate::packet) |
+//! | `port.rs` | the adapter, also of [packet sockets](crate::packet) and [queues](crate::xdp) |
 //! | `device.rs`, `request.rs` | devices, and the requests that have no other call |
 //! | `offload.rs` | what is said before each frame |
 //! | `super_packet.rs`, `split.rs` | several segments under one header, and each of them |
@@ -43,7 +43,7 @@ use stackwright_wire::{Message, Pool};
 
 use crate::registry::Registry;
 
-pub use device::{CLONE, Device, TunRead};
+pub use device::{CLONE, Device, DeviceFeatures, FrameDevice, TunRead};
 pub use offload::{LENGTH, Offload, SegmentKind};
 pub use port::{DeviceKind, DevicePort};
 pub(crate) use request::Inquiry;
@@ -62,6 +62,7 @@ pub enum OfTun {}
 
 impl DeviceKind for OfTun {
     const NAME: &'static str = "tun";
+    type Device = Device;
 }
 
 /// What a device's frames are.

@@ -17,7 +17,7 @@ use stackwright_contract::{
 use stackwright_wire::{Block as _, Message, Pool, count_copied};
 
 use super::checksum;
-use super::device::{Device, TunRead};
+use super::device::{DeviceFeatures, FrameDevice, TunRead};
 use super::merge::{self, Failed, Merging};
 use super::offload::{Offload, SegmentKind};
 use super::request::Inquiry;
@@ -40,6 +40,8 @@ const ITSELF: Handle = Handle { index: 0, generation: 0 };
 pub trait DeviceKind: 'static {
     /// What the adapter is called where it drops something.
     const NAME: &'static str;
+    /// What it reads and writes.
+    type Device: FrameDevice;
 }
 
 /// A device as frames on port 0.
@@ -47,8 +49,8 @@ pub trait DeviceKind: 'static {
 /// It reads within the credit of the layer above, which should cover 64 KiB at any time: a
 /// super-packet of TCP is one frame of up to 65 535 octets, however small the MTU is. What is not
 /// read waits in the kernel, which drops what is too much.
-pub struct DevicePort<M: Message, K> {
-    device: Device,
+pub struct DevicePort<M: Message, K: DeviceKind> {
+    device: K::Device,
     inquiry: Inquiry,
     /// When its MTU is asked for again, if there is something to do then: nobody tells of a change.
     again: Instant,
@@ -75,7 +77,7 @@ pub struct DevicePort<M: Message, K> {
 
 impl<M: Message, K: DeviceKind> DevicePort<M, K> {
     pub(crate) fn new(
-        device: Device,
+        device: K::Device,
         inquiry: Inquiry,
         link: usize,
         registry: &Registry,
@@ -85,11 +87,13 @@ impl<M: Message, K: DeviceKind> DevicePort<M, K> {
         let interest = Interest::READABLE.add(Interest::WRITABLE);
         let descriptor = device.as_fd().as_raw_fd();
         registry.register(&mut SourceFd(&descriptor), token(lane, ITSELF), interest)?;
+        let features = device.features();
+        let DeviceFeatures { segments, datagrams, .. } = features;
         Ok(DevicePort {
-            path: path(inquiry.mtu()?, link),
+            path: path(inquiry.mtu()?, link, features),
             inquiry,
             again: Instant::START,
-            merging: Merging { segments: true, datagrams: device.datagrams },
+            merging: Merging { segments, datagrams },
             device,
             link,
             pool,
@@ -278,9 +282,10 @@ impl<M: Message, K: DeviceKind> DevicePort<M, K> {
         self.again = cx.now() + MTU_EACH;
         // A device that is gone is found out by reading.
         if let Ok(mtu) = self.inquiry.mtu()
-            && path(mtu, self.link) != self.path
+            && let path = path(mtu, self.link, self.device.features())
+            && path != self.path
         {
-            self.path = path(mtu, self.link);
+            self.path = path;
             out.indicate(FramesIndication::Changed { port: 0, path: self.path });
         }
     }
@@ -297,9 +302,10 @@ impl<M: Message, K: DeviceKind> DevicePort<M, K> {
 }
 
 /// Returns what a device of that MTU takes.
-fn path(mtu: u32, link: usize) -> PathLimits {
+fn path(mtu: u32, link: usize, features: DeviceFeatures) -> PathLimits {
     let longest = mtu.saturating_add(u32::try_from(link).unwrap_or(0));
-    PathLimits { longest, checks: true, ..PathLimits::UNBOUNDED }
+    let longest = longest.min(u32::try_from(features.longest).unwrap_or(u32::MAX));
+    PathLimits { longest, checks: features.checks, ..PathLimits::UNBOUNDED }
 }
 
 /// What the first of a batch costs.

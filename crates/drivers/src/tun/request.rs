@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::ioctl::{IntegerSetter, Opcode, Updater, ioctl, opcode};
+use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use super::TunKind;
@@ -113,6 +114,14 @@ impl Inquiry {
     pub(crate) fn mtu(&self) -> io::Result<u32> {
         let Value([a, b, c, d, ..]) = self.ask::<GET_MTU>()?;
         Ok(u32::from_ne_bytes([a, b, c, d]))
+    }
+
+    /// Returns its number.
+    ///
+    /// # Errors
+    /// The kernel's, where there is no such interface.
+    pub(crate) fn index(&self) -> io::Result<u32> {
+        Ok(name_to_index(&self.socket, &self.name)?)
     }
 
     /// Returns its hardware address.

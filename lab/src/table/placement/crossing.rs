@@ -58,7 +58,7 @@ fn socket(length: usize, time: Duration) -> std::io::Result<f64> {
 }
 
 /// Has this thread stay on the first processor.
-fn on_first() -> std::io::Result<()> {
+pub(super) fn on_first() -> std::io::Result<()> {
     let mut first = CpuSet::new();
     first.set(0);
     Ok(sched_setaffinity(None, &first)?)

@@ -7,9 +7,12 @@
 //! ```
 
 mod crossing;
+mod flight;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -29,10 +32,24 @@ const LIBRARY: &str = "library";
 const SERVER: &str = "server";
 const TCP: &str = "kernel TCP";
 const TCP_SERVER: &str = "kernel TCP, server";
+/// The receiving program has no rights: a server opens its port.
+const GRANTED: &str = "granted";
+/// That program, the port, and the user.
+const UNPRIVILEGED: &[&str] = &[
+    "setpriv",
+    "--reuid=65534",
+    "--regid=65534",
+    "--clear-groups",
+    "--inh-caps=-all",
+    "--bounding-set=-all",
+];
+const LOW_PORT: u16 = 897;
 /// The structure changes in place of the place: each packet has a buffer and a call of its own.
 const PACKETS: &str = "library, a packet a buffer";
 
-const ASSOCIATIONS: u64 = 200;
+const ASSOCIATIONS: u64 = 1000;
+/// Requests that are under way at once.
+const FLIGHT: usize = 32;
 /// Of a file and a picture.
 const NAMES: [&str; 2] = ["file", "picture.jpg"];
 
@@ -41,6 +58,7 @@ const NAMES: [&str; 2] = ["file", "picture.jpg"];
 enum Task {
     Bulk,
     Requests,
+    Flight,
     Associations,
     File,
     Picture,
@@ -55,9 +73,11 @@ pub(super) const TABLE: &dyn AnyTable = &Table::<Task, Ground> {
         measures: "ARTP over the loopback interface between two programs, each with a processor; \
                    in the server's columns each has a server (`stackwright host`) beside it on \
                    the same one, and words cross by a Unix socket. The kernel's TCP is called by \
-                   the programs themselves, or by such servers. Bulk: messages of 16 KiB. \
-                   Requests: 64 octets and as many back, one in flight, the middle of a run. \
-                   Associations: 200 opened, an exchange on each, closed. File: FTP's `get` of \
+                   the programs themselves, or by such servers. Granted: the receiving program \
+                   has no rights, and its port is opened by a server. Bulk: messages of 16 KiB. \
+                   Requests: 64 octets and as many back, one in flight, the middle of a run, or \
+                   32 on one association, a second. Associations: 1000 opened, an exchange on \
+                   each, closed. File: FTP's `get` of \
                    100 MiB (--quick: 20 MiB), picture: `jis get` of 1.2 MB over the transport of \
                    its phase, both from the start of the program to its end. A crossing: octets \
                    from one process to another on one processor by a Unix socket; by a ring they \
@@ -78,6 +98,10 @@ pub(super) const TABLE: &dyn AnyTable = &Table::<Task, Ground> {
                 Task::Bulk,
             ),
             (row("requests", "requests of 64 octets", "s"), Task::Requests),
+            (
+                row("requests/32", "requests of 64 octets, 32 in flight", "1/s").more_is_better(),
+                Task::Flight,
+            ),
             (row("associations", "associations", "1/s").more_is_better(), Task::Associations),
             (row("file", "a file", "s"), Task::File),
             (row("picture", "a picture", "s"), Task::Picture),
@@ -104,6 +128,7 @@ fn measure(
             rivals.push(Rival::ours(PACKETS, "artp", "--run 0"));
             row.columns = ground.contest().hold(rivals, bulk, |it| Some(it.goodput()), course)?;
             row.compare(SERVER, LIBRARY, least(0.75));
+            row.compare(GRANTED, LIBRARY, least(0.98));
             row.compare(PACKETS, LIBRARY, None);
             row.compare(LIBRARY, TCP, least(0.98));
             row.compare(SERVER, TCP_SERVER, least(0.98));
@@ -119,15 +144,30 @@ fn measure(
                 let bar = 1.0 + 1.2 * 4.0 * crosses / library;
                 row.compare(SERVER, LIBRARY, most((100.0 * bar).round() / 100.0));
             }
+            row.compare(GRANTED, LIBRARY, most(1.02));
             row.compare(LIBRARY, TCP, None);
             row.compare(SERVER, TCP_SERVER, None);
             row.compare(TCP_SERVER, TCP, None);
+        }
+        Task::Flight => {
+            let shared = &*ground;
+            let served = [LIBRARY, SERVER].map(|name| (name, shared.answers(name)));
+            let served: Vec<_> =
+                served.into_iter().map(|(name, it)| Ok((name, it?))).collect::<Result<_, _>>()?;
+            row.columns = course.compete(served.iter().map(|(name, (_, to))| {
+                Contestant::ours(*name, move || {
+                    let socket = is_served(name).then(|| shared.folder.join("0").join("artp"));
+                    flight::once(*to, socket, FLIGHT, seconds)
+                })
+            }))?;
+            row.compare(SERVER, LIBRARY, None);
         }
         Task::Associations => {
             let work = Work::Associations { count: ASSOCIATIONS };
             let contest = ground.contest();
             row.columns = contest.hold(ground.rivals(), work, |it| Some(it.frequency()), course)?;
             row.compare(SERVER, LIBRARY, None);
+            row.compare(GRANTED, LIBRARY, least(0.98));
             row.compare(LIBRARY, TCP, None);
             row.compare(SERVER, TCP_SERVER, None);
         }
@@ -176,6 +216,8 @@ fn measure(
 struct Ground {
     // Dropped first.
     _hosts: [Running; 2],
+    /// The server of grants, where this program may be another user.
+    granting: Option<Running>,
     programs: Programs,
     folder: Scratch,
 }
@@ -196,9 +238,10 @@ impl Ground {
             started(command, 3).map(|(host, _)| host)
         });
         let [one, other] = hosts;
+        let granting = granting(&folder)?;
         let picture = Picture { columns: 160, rows: 100, coefficients: 50 };
         fs::write(folder.join(NAMES[1]), picture.file(1)).map_err(Problem::new)?;
-        Ok(Ground { _hosts: [one?, other?], programs, folder })
+        Ok(Ground { _hosts: [one?, other?], granting, programs, folder })
     }
 
     fn contest(&self) -> Contest<'_> {
@@ -216,12 +259,30 @@ impl Ground {
             let rival = Rival::ours(name, transport, "");
             rival.sending(&self.placement(0)).receiving(&self.placement(1))
         };
-        vec![
+        let mut rivals = vec![
             Rival::ours(LIBRARY, "artp", ""),
             served(SERVER, "artp"),
             Rival::ours(TCP, "tcp", ""),
             served(TCP_SERVER, "tcp"),
-        ]
+        ];
+        if self.granting.is_some() {
+            let granted = Rival::ours(GRANTED, "artp", "").listening(LOW_PORT, UNPRIVILEGED);
+            let at = self.folder.join("granting");
+            rivals.insert(1, granted.receiving(&format!("--placement=granted={}", at.display())));
+        }
+        rivals
+    }
+
+    /// Starts what answers requests.
+    fn answers(&self, name: &str) -> Result<(Running, SocketAddr), Problem> {
+        let mut command = pinned(1);
+        command.args(["perf", "serve", "artp://127.0.0.1:0", "--json"]);
+        command.args(is_served(name).then(|| self.placement(1)));
+        let (serving, line) = started(command, 1)?;
+        let said: serde_json::Value = serde_json::from_str(&line).map_err(Problem::new)?;
+        let at = said["url"].as_str().and_then(|url| url.strip_prefix("artp://")?.parse().ok());
+        let at = at.ok_or_else(|| Problem::new(format!("perf serve says {line:?}")))?;
+        Ok((serving, at))
     }
 
     fn write_file(&self, effort: Effort) -> Result<(), Problem> {
@@ -270,6 +331,24 @@ impl Ground {
         fs::remove_file(target).map_err(Problem::new)?;
         Ok(Duration::as_secs_f64(&took))
     }
+}
+
+/// Starts the server of grants; says so where this program may not be another user.
+fn granting(folder: &Scratch) -> Result<Option<Running>, Problem> {
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).map_err(Problem::new)?;
+    let mut tried = Command::new(UNPRIVILEGED[0]);
+    tried.args(&UNPRIVILEGED[1..]).arg(stackwright()).arg("--version");
+    if !tried.output().is_ok_and(|output| output.status.success()) {
+        eprintln!("lab: skipping {GRANTED}: only root can be a user without rights");
+        return Ok(None);
+    }
+    let (at, file) = (folder.join("granting"), folder.join("host.toml"));
+    let grant = format!("user = \"65534\"\nopen = [\"udp {LOW_PORT}\"]");
+    let text = format!("at = {at:?}\n[[grant]]\n{grant}\n");
+    fs::write(&file, text).map_err(Problem::new)?;
+    let mut command = pinned(1);
+    command.args(["host", "--json"]).arg(file);
+    started(command, 1).map(|(granting, _)| Some(granting))
 }
 
 /// Returns the program, on one processor.

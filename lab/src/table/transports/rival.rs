@@ -1,6 +1,6 @@
 //! One who takes part: ours by `stackwright perf`, a stranger by the program `peers`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -31,6 +31,10 @@ pub(crate) struct Rival {
     pub(crate) sender: Vec<String>,
     /// What only the receiving end is told.
     pub(crate) receiver: Vec<String>,
+    /// Where the receiving end of ours listens; 0: at any port.
+    port: u16,
+    /// The program, with its options, that runs the receiving end of ours, if there is one.
+    runner: &'static [&'static str],
 }
 
 /// What is done.
@@ -62,6 +66,8 @@ impl Rival {
             options,
             sender: Vec::new(),
             receiver: Vec::new(),
+            port: 0,
+            runner: &[],
         }
     }
 
@@ -75,6 +81,11 @@ impl Rival {
     pub(crate) fn receiving(mut self, options: &str) -> Self {
         self.receiver.extend(options.split_whitespace().map(str::to_owned));
         self
+    }
+
+    /// The same, whose receiving end listens at this port and is run by this program.
+    pub(crate) fn listening(self, port: u16, runner: &'static [&'static str]) -> Self {
+        Rival { port, runner, ..self }
     }
 
     /// What the system lacks for it: a congestion control of the kernel's TCP.
@@ -97,9 +108,16 @@ impl Rival {
         programs: &Programs,
         core: Option<usize>,
     ) -> Result<Serving, Problem> {
-        let place = SocketAddr::from((ends.address(Side::B), 0));
+        let place = SocketAddr::from((ends.address(Side::B), self.port));
         let program: OsString = programs.of(self.ours)?.into();
-        let mut command = ends.command(Side::B, &program, core);
+        let mut command = match self.runner {
+            [] => ends.command(Side::B, &program, core),
+            [runner, options @ ..] => {
+                let mut command = ends.command(Side::B, OsStr::new(runner), core);
+                command.args(options).arg(&program);
+                command
+            }
+        };
         if self.ours {
             command
                 .args(["perf", "serve", "--json", "--intervals"])
