@@ -127,6 +127,14 @@ pub(super) fn attend(
         }
         if looked.elapsed() >= LOOK {
             looked = Instant::now();
+            // A listener in a server ends with it.
+            match (endpoint.try_accept(), endpoint.local()) {
+                (Ok(association), _) => {
+                    guests.insert(association.name(), Guest::new(association));
+                }
+                (Err(why @ Error::Ended(_)), Some(address)) => return Err(unheard(address, why)),
+                (Err(_), _) => {}
+            }
             guests.retain(|_, guest| {
                 let stays = !guest.is_gone();
                 if !stays {

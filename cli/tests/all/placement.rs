@@ -172,12 +172,14 @@ fn a_server_that_is_killed_is_noticed_and_another_takes_its_place() {
     for seed in 0..kills() {
         // The socket that one left behind is the next one's.
         let mut dies = host(&folder, &["artp"]);
-        let (_server, url) = serve(&folder, "artp://127.0.0.1:0");
+        let (mut listens, url) = serve(&folder, "artp://127.0.0.1:0");
         measure(&[&url, &placement(&folder), "--octets", "100kB"]).succeeded();
         let mut ends = endless(&url, &folder);
         pause(seed);
         dies.kill();
         assert!(eventually(Duration::from_secs(20), || ends.ended().is_some()), "seed {seed}");
         assert_eq!(ends.ended().and_then(|status| status.code()), Some(3), "seed {seed}");
+        assert!(eventually(Duration::from_secs(20), || listens.ended().is_some()), "seed {seed}");
+        assert_ne!(listens.ended().and_then(|status| status.code()), Some(0), "seed {seed}");
     }
 }
