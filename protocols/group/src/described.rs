@@ -37,14 +37,11 @@ const DETECTOR: &[Parameter] = &[Parameter::new(
     ParameterKind::Number,
     "a member that is silent for this long is suspected, in ms",
 )];
-const MEMBERSHIP: &[Parameter] = &[
-    Parameter::new(
-        "founding",
-        ParameterKind::Number,
-        "begin a group after hearing of none for this long, in ms (default: never)",
-    ),
-    Parameter::new("state", ParameterKind::Truth, "a `group state` above has to be told the state"),
-];
+const MEMBERSHIP: &[Parameter] = &[Parameter::new(
+    "founding",
+    ParameterKind::Number,
+    "begin a group after hearing of none for this long, in ms (default: never)",
+)];
 
 /// Returns the description of the carrier: the parameters that a file may set.
 pub const fn mesh<M: Message>() -> Described<Mesh<M>> {
@@ -110,8 +107,7 @@ pub const fn detector<M: Message>() -> Described<MicroLayer<M, Detector>> {
 pub const fn membership<M: Message>() -> Described<MicroLayer<M, Views<M>>> {
     let make = |table: &dyn ParameterTable, _| {
         let founding = time(table, "founding")?;
-        let state = table.truth("state") == Some(true);
-        Ok(MicroLayer::new(Views::new(ViewsConfig { founding, state, ..ViewsConfig::default() })))
+        Ok(MicroLayer::new(Views::new(ViewsConfig { founding, ..ViewsConfig::default() })))
     };
     Described { parameters: MEMBERSHIP, make }
 }

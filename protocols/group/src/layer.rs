@@ -244,7 +244,7 @@ impl<M: Message, H: GroupHooks<M>> Protocol for MicroLayer<M, H> {
                 self.at(cx, None, out, |hooks, at| hooks.open(at, remote, credit));
                 let word = GroupsRequest::Open { association: name, local, remote, credit };
                 out.request(word);
-                let order = GroupOrder::Layer(H::FACTS.name);
+                let order = GroupOrder::Layer(&H::FACTS);
                 out.request(GroupsRequest::Tell { association: name, order });
             }
             GroupsRequest::Credit { association, credit } => {

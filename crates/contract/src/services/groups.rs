@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use stackwright_wire::Message;
 
 use super::{Batch, Credit, Transfer};
-use crate::Participant;
+use crate::{Facts, Participant};
 
 /// Messages among the members of a group. `Open` joins the group at the address `remote`, `Close`
 /// leaves it in good order, and `Ended` is the last word; credit downward is what every member has
@@ -154,9 +154,9 @@ pub enum GroupNotice<M> {
 /// What a layer of a group orders of the one below.
 #[derive(Debug)]
 pub enum GroupOrder<M> {
-    /// A layer is there, of this name: it says so when the group is opened, so that the carrier can
-    /// tell stacks apart.
-    Layer(&'static str),
+    /// A layer is there, with these facts: it says so when the group is opened, so that those below
+    /// know what stands on them, and the carrier can tell stacks apart.
+    Layer(&'static Facts),
     /// A view begins: numbers, logs and credit of the last one are gone.
     Install(Arc<GroupView>),
     /// Answers [`GroupNotice::Block`]: what was gathered has left.

@@ -3,13 +3,30 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use stackwright_contract::Participant;
 use stackwright_contract::services::{Ballot, GroupMember, GroupView};
+use stackwright_contract::{Duration, Instant, Participant};
 use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, ViewKey, What, key};
-use super::{Identity, JOINERS_MOST, LEFT_OUT, NAME, NEIGHBOURS_MOST, Views, rank};
+use super::{HINT, Identity, JOINERS_MOST, LEFT_OUT, NAME, NEIGHBOURS_MOST, Views, rank};
 use crate::layer::GroupPlace;
+
+/// How many answers have left lately.
+pub(super) struct Answers(Instant);
+
+impl Answers {
+    pub(super) const NONE: Self = Answers(Instant::START);
+
+    /// Returns whether one more may leave, of which there is one in each `time` on average, and
+    /// `most` at once.
+    pub(super) fn allows(&mut self, now: Instant, time: Duration, most: u32) -> bool {
+        let allows = self.0.since(now) <= time * (most - 1);
+        if allows {
+            self.0 = self.0.max(now) + time;
+        }
+        allows
+    }
+}
 
 impl<M: Octets> Views<M> {
     /// Asks to be a member; founds a group where there is none.
@@ -27,11 +44,32 @@ impl<M: Octets> Views<M> {
         self.say(at, group, ViewKey::default(), Ballot::default(), What::Join { founds });
     }
 
-    /// Handles JOIN.
+    /// Returns whether there is somebody who wants to join.
+    #[cfg(test)]
+    pub(crate) fn has_joiners(&self) -> bool {
+        !self.joiners.is_empty()
+    }
+
+    /// Handles HERE: names the view.
+    pub(super) fn is_answered(
+        &mut self,
+        at: &mut dyn GroupPlace<M>,
+        from: Participant,
+        of: ViewKey,
+    ) {
+        if self.view.is_none() {
+            self.silent = at.cx().now();
+            let founds = self.config.founding.is_some();
+            self.say(at, from, of, Ballot::default(), What::Join { founds });
+        }
+    }
+
+    /// Handles JOIN. What names another view may be old, and said again by who recorded it.
     pub(super) fn asked_to_join(
         &mut self,
         at: &mut dyn GroupPlace<M>,
         from: Identity,
+        of: ViewKey,
         founds: bool,
     ) {
         let Some(own) = &self.view else {
@@ -51,6 +89,15 @@ impl<M: Octets> Views<M> {
         }
         self.waiters.retain(|_, until| *until > at.cx().now());
         if self.waiters.contains_key(&from.0) {
+            return;
+        }
+        let (now, here) = (at.cx().now(), key(&own.view));
+        if of != here {
+            let asked = self.joiners.get(&from);
+            let is_recent = asked.is_some_and(|asked| now.since(*asked) < self.config.round / 2);
+            if !is_recent && self.hints.allows(now, HINT, JOINERS_MOST as u32) {
+                self.say(at, from.0, here, Ballot::default(), What::Here);
+            }
             return;
         }
         let host = |who: &Identity| who.0.internet().map(|address| address.ip());
@@ -104,7 +151,7 @@ impl<M: Octets> Views<M> {
             self.most = self.most.max(promised.count);
         } else if own.view.number > of.0 {
             let (newer, view) = (key(&own.view), own.view.clone());
-            self.say(at, from.0, newer, Ballot::default(), What::Newer(view));
+            self.say(at, from.0, newer, of.1, What::Newer(view));
             self.show_way_out(at, from.0, of);
         }
     }
@@ -151,10 +198,16 @@ impl<M: Octets> Views<M> {
         }
     }
 
-    /// Handles NEWER. The view after the own one comes as INSTALL, from whoever answers; of a later
+    /// Handles NEWER, which names the ballot of the view of which it was asked. The view after the own one comes as INSTALL, from whoever answers; of a later
     /// one it is no member.
-    pub(super) fn left_behind(&mut self, at: &mut dyn GroupPlace<M>, newer: &GroupView) {
-        let Some(own) = &self.view else { return };
+    pub(super) fn left_behind(
+        &mut self,
+        at: &mut dyn GroupPlace<M>,
+        ballot: Ballot,
+        newer: &GroupView,
+    ) {
+        let own = self.view.as_ref().filter(|own| own.view.ballot == ballot);
+        let Some(own) = own else { return };
         let is_later = newer.number > own.view.number.saturating_add(1);
         if is_later && rank(newer, self.own).is_none() {
             self.fall_out(at);

@@ -85,11 +85,12 @@ impl<M: Octets> Views<M> {
         *waits = false;
         let (of, ballot, to) = (key(&own.view), own.promised, *proposer);
         let (have, accepted) = (have.into(), own.accepted.clone());
+        let suspects = own.doubts.suspects();
         if !stops {
             let all = own.held.iter().map(|_| u32::MAX).collect();
             at.order(GroupOrder::Fill(all));
         }
-        self.say(at, to, of, ballot, What::Promise { votes, have, accepted });
+        self.say(at, to, of, ballot, What::Promise { votes, have, accepted, suspects });
     }
 
     /// Handles ACCEPT.
@@ -128,7 +129,7 @@ impl<M: Octets> Views<M> {
         let Some(own) = &mut self.view else {
             // It has joined: nothing of the view before is delivered.
             if own_rank.is_some() {
-                self.is_ready = !self.config.state;
+                self.is_ready = !self.has_state;
                 self.enter(at, &choice.view);
             }
             return;

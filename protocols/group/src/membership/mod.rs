@@ -42,9 +42,10 @@ use stackwright_wire::Message as Octets;
 use crate::layer::{GroupHooks, GroupPlace};
 use crate::log::AHEAD_MOST;
 use doubts::Doubts;
+use join::Answers;
 use message::{Choice, Message, ViewKey, What, key};
 pub use message::{ViewsHeader, reencoded};
-use round::Round;
+use round::{Promise, Round};
 
 const NAME: &str = "group membership";
 
@@ -54,12 +55,15 @@ const JOINERS_MOST: usize = 256;
 /// Of these, processes of one address.
 const NEIGHBOURS_MOST: usize = 8;
 
-/// One question of a process outside of the view is answered in this time, on average: an answer is
-/// longer than its question.
+/// One question of a process outside of the view is answered in this time, on average, where an
+/// answer is longer than its question.
 const ANSWER: Duration = Duration::from_millis(100);
 
 /// And that many at once.
 const ANSWERS_MOST: u32 = 8;
+
+/// And in this time where it is as long.
+const HINT: Duration = Duration::from_millis(1);
 
 /// Rounds for which a member that was left out does not join again.
 const LEFT_OUT: u32 = 10;
@@ -75,8 +79,6 @@ pub struct ViewsConfig {
     pub round: Duration,
     /// How long the application may take to stop casting; then its casts wait for the next view.
     pub patience: Duration,
-    /// Whether members have a state, so that one that joins votes after [`GroupOrder::Ready`] only.
-    pub state: bool,
     /// The rule that is left out, by its number; 0: none.
     #[cfg(test)]
     pub(crate) mutant: u8,
@@ -88,7 +90,6 @@ impl Default for ViewsConfig {
             founding: None,
             round: Duration::from_millis(300),
             patience: Duration::from_secs(1),
-            state: false,
             #[cfg(test)]
             mutant: 0,
         }
@@ -102,6 +103,9 @@ type Identity = (Participant, u64);
 pub struct Views<M> {
     config: ViewsConfig,
     group: Option<Participant>,
+    /// Whether a layer above has a state, so that a member that joins votes after
+    /// [`GroupOrder::Ready`] only.
+    has_state: bool,
     own: Identity,
     /// Whether it has the state.
     is_ready: bool,
@@ -122,8 +126,9 @@ pub struct Views<M> {
     /// Before then no proposal is begun.
     waits: Instant,
     ticks: Instant,
-    /// When the answers that have left no longer count.
-    answers: Instant,
+    /// Answers to who is outside of the view: long ones, and short ones.
+    answers: Answers,
+    hints: Answers,
     /// Since when no group was heard of.
     silent: Instant,
     /// Until when it waits for the view without it.
@@ -175,6 +180,7 @@ impl<M: Octets> Views<M> {
         Views {
             config,
             group: None,
+            has_state: false,
             own: (Participant::OTHER_END, 0),
             is_ready: false,
             view: None,
@@ -187,7 +193,8 @@ impl<M: Octets> Views<M> {
             most: 0,
             waits: Instant::START,
             ticks: Instant::END,
-            answers: Instant::START,
+            answers: Answers::NONE,
+            hints: Answers::NONE,
             silent: Instant::START,
             leaves: None,
             held: VecDeque::new(),
@@ -273,28 +280,27 @@ impl<M: Octets> Views<M> {
             _ => false,
         };
         if asks && !is_here && self.view.is_some() && from != self.own {
-            let now = at.cx().now();
-            if self.answers.since(now) > ANSWER * (ANSWERS_MOST - 1) {
+            if !self.answers.allows(at.cx().now(), ANSWER, ANSWERS_MOST) {
                 return at.cx().dropped(NAME, "too many questions from outside of the view");
             }
-            self.answers = self.answers.max(now) + ANSWER;
         }
         match what {
             What::Prepare if is_here => self.prepare(at, from, ballot),
             What::Prepare => self.show_way_out(at, from.0, of),
-            What::Promise { votes, have, accepted } if is_here => {
-                self.promised(at, from, ballot, (votes, have), accepted);
+            What::Promise { votes, have, accepted, suspects } if is_here => {
+                self.promised(at, from, ballot, Promise { votes, have, suspects }, accepted);
             }
             What::Refuse if is_here => self.refused(at, ballot),
             What::Accept(choice) if is_here => self.offer(at, from.0, choice),
             What::Accepted if is_here => self.accepted(at, from, ballot),
             What::Install(choice) => self.told_to_install(at, of, choice),
-            What::Join { founds } => self.asked_to_join(at, from, founds),
+            What::Join { founds } => self.asked_to_join(at, from, of, founds),
+            What::Here => self.is_answered(at, from.0, of),
             What::Ready if self.rank(from).is_some() => drop(self.readies.insert(from)),
             What::Leave if self.rank(from).is_some() => drop(self.leavers.insert(from)),
             What::Announce => self.announced(at, from, of, ballot),
             What::Unheard(ranks) if is_here => self.complained(at, from, ranks),
-            What::Newer(view) => self.left_behind(at, &view),
+            What::Newer(view) => self.left_behind(at, ballot, &view),
             _ => {}
         }
     }
@@ -399,6 +405,10 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
 
     fn order(&mut self, at: &mut dyn GroupPlace<M>, order: GroupOrder<M>) {
         match order {
+            GroupOrder::Layer(layer) => {
+                self.has_state |= layer.gives.has(Guarantees::STATE);
+                at.order(GroupOrder::Layer(layer));
+            }
             GroupOrder::Blocked => self.stopped(at),
             GroupOrder::Ready => {
                 self.is_ready = true;

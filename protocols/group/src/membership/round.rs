@@ -4,8 +4,8 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use stackwright_contract::Instant;
 use stackwright_contract::services::{Ballot, GroupMember, GroupView};
+use stackwright_contract::{Duration, Instant};
 use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, What, key};
@@ -13,16 +13,31 @@ use super::{Identity, NAME, Views, quorum, rank};
 use crate::layer::GroupPlace;
 use crate::wire;
 
+/// Rounds for which a member does not propose that hears too little.
+const DEAF: u32 = 3;
+
 /// What a proposer knows of its proposal.
 pub(super) struct Round {
     ballot: Ballot,
-    /// What each member has that has promised, by rank, and whether it has the state.
-    promises: BTreeMap<usize, (bool, Vec<u32>)>,
+    /// What each member said that has promised, by rank.
+    promises: BTreeMap<usize, Promise>,
     /// The view of the highest ballot that one of them had accepted.
     adopted: Option<Choice>,
     pub(super) chosen: Option<Choice>,
     accepts: BTreeSet<usize>,
     since: Instant,
+    /// When the promises were asked for last.
+    asked: Instant,
+}
+
+/// What a member promised with.
+pub(super) struct Promise {
+    /// Whether it has the state.
+    pub(super) votes: bool,
+    /// What it has of each sender.
+    pub(super) have: Vec<u32>,
+    /// Whom it suspects.
+    pub(super) suspects: Vec<u16>,
 }
 
 impl<M: Octets> Views<M> {
@@ -31,9 +46,17 @@ impl<M: Octets> Views<M> {
         let (now, round) = (at.cx().now(), self.config.round);
         self.weigh(at);
         if let Some(own) = &self.round {
+            let (ballot, is_late) = (own.ballot, now.since(own.asked) > round / 6);
+            let is_deaf = own.chosen.is_none() && self.is_deaf();
             if now.since(own.since) > round {
                 self.round = None;
-                self.waits = now + round.mul_f64(at.cx().random(200) as f64 / 1000.0);
+                let pause = round.mul_f64(at.cx().random(200) as f64 / 1000.0);
+                // Others have to leave this member out.
+                self.waits = now + pause + if is_deaf { DEAF * round } else { Duration::ZERO };
+            } else if is_deaf && is_late {
+                // They may have noticed meanwhile.
+                self.round.iter_mut().for_each(|own| own.asked = now);
+                self.say_to_all(at, ballot, &What::Prepare);
             } else {
                 self.advance(at);
             }
@@ -76,6 +99,7 @@ impl<M: Octets> Views<M> {
             chosen: None,
             accepts: BTreeSet::new(),
             since: at.cx().now(),
+            asked: at.cx().now(),
         });
         self.say_to_all(at, ballot, &What::Prepare);
     }
@@ -86,22 +110,26 @@ impl<M: Octets> Views<M> {
         at: &mut dyn GroupPlace<M>,
         from: Identity,
         ballot: Ballot,
-        (votes, have): (bool, Vec<u32>),
+        promise: Promise,
         accepted: Option<Choice>,
     ) {
         let Some(rank) = self.rank(from) else { return };
         let Some(own) = &mut self.view else { return };
         let members = own.view.members.len();
-        if !own.may_exist(&have) {
+        if !own.may_exist(&promise.have) {
             own.doubts.suspect(rank, Some(at.cx().now()));
             return at.cx().dropped(NAME, "a promise of casts that cannot exist");
         }
         let Some(round) = &mut self.round else { return };
         let fits = accepted.as_ref().is_none_or(|choice| choice.target.len() == members);
-        if round.ballot != ballot || round.chosen.is_some() || have.len() != members || !fits {
+        if round.ballot != ballot
+            || round.chosen.is_some()
+            || promise.have.len() != members
+            || !fits
+        {
             return;
         }
-        round.promises.insert(rank, (votes, have));
+        round.promises.insert(rank, promise);
         if let Some(choice) = accepted
             && round.adopted.as_ref().is_none_or(|other| other.ballot < choice.ballot)
         {
@@ -125,7 +153,7 @@ impl<M: Octets> Views<M> {
         if self.round.take_if(|round| round.ballot < higher).is_some() {
             let tenth = u64::try_from(self.config.round.as_millis()).unwrap_or(u64::MAX) / 6;
             let pause = tenth + at.cx().random(2 * tenth);
-            self.waits = at.cx().now() + stackwright_contract::Duration::from_millis(pause);
+            self.waits = at.cx().now() + Duration::from_millis(pause);
         }
     }
 
@@ -133,12 +161,13 @@ impl<M: Octets> Views<M> {
         let halves = self.keeps(5);
         let (Some(own), Some(round)) = (&self.view, &self.round) else { return };
         let view = own.view.clone();
-        let votes = |rank: usize| round.promises.get(&rank).is_some_and(|(votes, _)| *votes);
+        let votes = |rank: usize| round.promises.get(&rank).is_some_and(|promise| promise.votes);
         let lives = |rank: &usize| !own.doubts.has(*rank);
         let Some(Choice { view: next, .. }) = &round.chosen else {
             let mut members = (0..view.members.len()).filter(lives);
             if members.all(|rank| round.promises.contains_key(&rank))
                 && quorum(&view, halves, votes)
+                && !self.is_deaf()
             {
                 self.choose(at);
             }
@@ -155,6 +184,17 @@ impl<M: Octets> Views<M> {
         }
     }
 
+    /// Returns whether this member seems not to hear members that the others hear, and they can go
+    /// on without it: then it has not to decide who stays.
+    fn is_deaf(&self) -> bool {
+        let (Some(own), Some(round)) = (&self.view, &self.round) else { return false };
+        let me = own.view.me.map(|me| usize::from(me.0));
+        let others = round.promises.iter().filter(|(rank, _)| Some(**rank) != me);
+        let said: Vec<&[u16]> = others.map(|(_, promise)| &promise.suspects[..]).collect();
+        let can_go_on = quorum(&own.view, true, |rank| Some(rank) != me);
+        self.keeps(14) && can_go_on && own.doubts.is_deaf(&said)
+    }
+
     /// A quorum has promised: this is the next view, if a quorum accepts it.
     fn choose(&mut self, at: &mut dyn GroupPlace<M>) {
         let (adopts, votes_at_once) = (self.keeps(4), !self.keeps(6));
@@ -166,11 +206,11 @@ impl<M: Octets> Views<M> {
             let mut members: Vec<GroupMember> = Vec::new();
             for (rank, member) in old.members.iter().enumerate() {
                 let who = (member.participant, member.incarnation);
-                let Some((has_state, _)) = round.promises.get(&rank) else { continue };
+                let Some(promise) = round.promises.get(&rank) else { continue };
                 if self.leavers.contains(&who) || own.doubts.has(rank) {
                     continue;
                 }
-                let votes = *has_state && (member.votes || self.readies.contains(&who));
+                let votes = promise.votes && (member.votes || self.readies.contains(&who));
                 members.push(GroupMember { votes, ..*member });
             }
             for (participant, incarnation) in self.joiners.keys().copied() {
@@ -181,7 +221,7 @@ impl<M: Octets> Views<M> {
                 }
             }
             let most = |sender: usize| {
-                round.promises.values().map(|(_, have)| have[sender]).max().unwrap_or(0)
+                round.promises.values().map(|promise| promise.have[sender]).max().unwrap_or(0)
             };
             let target = (0..old.members.len()).map(most).collect();
             let number = old.number.saturating_add(1);

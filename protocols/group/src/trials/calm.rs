@@ -81,6 +81,12 @@ impl Calm {
         self.world.application(self.members[station]).view.as_ref()
     }
 
+    /// Returns whether somebody wants to join the view of a member.
+    pub(super) fn has_joiners(&self, station: usize) -> bool {
+        let stack = self.world.stack(self.members[station]);
+        stack.lower.lower.lower.upper.hooks().has_joiners()
+    }
+
     /// Returns whether a member has accepted the next view.
     pub(super) fn accepted(&self, station: usize) -> bool {
         let stack = self.world.stack(self.members[station]);

@@ -81,6 +81,35 @@ fn stuck(seed: u64, mutant: u8) -> Option<(Instant, Cuts)> {
     None
 }
 
+/// Returns whether members that all others hear are left out, where the first does not hear them.
+fn leaves_out_by_the_deaf(seed: u64, mutant: u8) -> bool {
+    let count = 5 + (seed % 3) as usize;
+    let mut random = Rng::with_seed(seed);
+    let mut calm = Calm::new(count, count, seed, mutant);
+    let mut unheard: Vec<usize> = (1..count).collect();
+    random.shuffle(&mut unheard);
+    unheard.truncate(random.usize(2..=(count - 1) / 2));
+    unheard.iter().for_each(|other| calm.cut(*other, 0, true));
+    let others: Vec<_> = (1..count).collect();
+    for _ in 0..300 {
+        calm.step(&others);
+        if others.iter().any(|station| calm.view(*station).is_none()) {
+            return true;
+        }
+    }
+    assert!(calm.are_together(&others), "seed {seed}: they go on without it");
+    assert_eq!(calm.broken(), [""; 0]);
+    false
+}
+
+#[test]
+fn who_does_not_hear_leaves_nobody_out() {
+    for seed in seeds(20) {
+        assert!(!leaves_out_by_the_deaf(seed, 0), "seed {seed}");
+        assert!(leaves_out_by_the_deaf(seed, 14), "rule 14 is not missed with seed {seed}");
+    }
+}
+
 #[test]
 fn members_that_do_not_hear_each_other_stop_nobody() {
     let seeds = seeds(40);

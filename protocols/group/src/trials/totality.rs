@@ -48,22 +48,22 @@ enum Any {
 }
 
 /// Makes a layer.
-type Make = fn(founds: bool, has_state: bool) -> Any;
+type Make = fn(founds: bool) -> Any;
 
 /// All kinds. The last belongs on the carrier, and fits anywhere.
 const KINDS: [(Facts, Make); 9] = [
-    (facts::<Nak<M>>(), |_, _| Any::Nak(Nak::new(NakConfig::default()))),
-    (facts::<CastFragments<M>>(), |_, _| Any::Fragments(CastFragments::new(5))),
-    (facts::<Detector>(), |_, _| Any::Silence(Detector::new(Duration::from_millis(200)))),
-    (facts::<Views<M>>(), |founds, state| {
+    (facts::<Nak<M>>(), |_| Any::Nak(Nak::new(NakConfig::default()))),
+    (facts::<CastFragments<M>>(), |_| Any::Fragments(CastFragments::new(5))),
+    (facts::<Detector>(), |_| Any::Silence(Detector::new(Duration::from_millis(200)))),
+    (facts::<Views<M>>(), |founds| {
         let founding = founds.then_some(Duration::from_millis(100));
-        Any::Views(Views::new(ViewsConfig { founding, state, ..ViewsConfig::default() }))
+        Any::Views(Views::new(ViewsConfig { founding, ..ViewsConfig::default() }))
     }),
-    (facts::<SafeDelivery<M>>(), |_, _| Any::Safe(SafeDelivery::new())),
-    (facts::<CausalOrder<M>>(), |_, _| Any::Causal(CausalOrder::new())),
-    (facts::<TotalOrder<M>>(), |_, _| Any::Total(TotalOrder::new())),
-    (facts::<StateTransfer<M>>(), |_, _| Any::State(StateTransfer::new())),
-    (facts::<GroupSeal>(), |_, _| Any::Seal(GroupSeal::new([7; 16]))),
+    (facts::<SafeDelivery<M>>(), |_| Any::Safe(SafeDelivery::new())),
+    (facts::<CausalOrder<M>>(), |_| Any::Causal(CausalOrder::new())),
+    (facts::<TotalOrder<M>>(), |_| Any::Total(TotalOrder::new())),
+    (facts::<StateTransfer<M>>(), |_| Any::State(StateTransfer::new())),
+    (facts::<GroupSeal>(), |_| Any::Seal(GroupSeal::new([7; 16]))),
 ];
 const DETECTOR: usize = 2;
 const VIEWS: usize = 3;
@@ -181,7 +181,7 @@ impl Scene {
         let members = (0..MEMBERS).map(|station| {
             let mut layers = layers.iter().map(|kind| {
                 let (_, make) = KINDS[*kind];
-                MicroLayer::new(make(station == 0, layers.contains(&STATE)))
+                MicroLayer::new(make(station == 0))
             });
             let mut next = || layers.next().unwrap_or(MicroLayer::new(Any::Nothing(Nothing)));
             let udp = CheckedDatagrams::checked(host(station), Credit::ROOM);
