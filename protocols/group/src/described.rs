@@ -9,7 +9,7 @@ use stackwright_wire::Message;
 
 use crate::{
     CastFragments, CausalOrder, Detector, GroupSeal, Mesh, MeshConfig, MicroLayer, Nak, NakConfig,
-    SafeDelivery, StateTransfer, TotalOrder, Views, ViewsConfig,
+    PartitionedViews, SafeDelivery, StateTransfer, TotalOrder, Views, ViewsConfig,
 };
 
 /// How long anything may take, in ms.
@@ -108,6 +108,16 @@ pub const fn membership<M: Message>() -> Described<MicroLayer<M, Views<M>>> {
     let make = |table: &dyn ParameterTable, _| {
         let founding = time(table, "founding")?;
         Ok(MicroLayer::new(Views::new(ViewsConfig { founding, ..ViewsConfig::default() })))
+    };
+    Described { parameters: MEMBERSHIP, make }
+}
+
+/// Returns the description of the layer that agrees on views in each part of a group.
+pub const fn parts<M: Message>() -> Described<MicroLayer<M, PartitionedViews<M>>> {
+    let make = |table: &dyn ParameterTable, _| {
+        let founding = time(table, "founding")?;
+        let config = ViewsConfig { founding, ..ViewsConfig::default() };
+        Ok(MicroLayer::new(PartitionedViews::new(config)))
     };
     Described { parameters: MEMBERSHIP, make }
 }

@@ -22,7 +22,8 @@ pub(crate) const OF_GROUPS: Guarantees = Guarantees::RELIABLE
     .and(Guarantees::CAUSAL)
     .and(Guarantees::TOTAL)
     .and(Guarantees::SAFE)
-    .and(Guarantees::STATE);
+    .and(Guarantees::STATE)
+    .and(Guarantees::PRIMARY);
 
 /// What a layer of a group adds. It begins anew with each [view](GroupOrder::Install), and needs no
 /// word for a view that changes meanwhile.

@@ -59,6 +59,8 @@ const VIEWS: &[Step] = &[
             case(10, "NEWER", &[Step::Rest("view")]),
             case(11, "UNHEARD", &[Step::Rest("ranks")]),
             case(12, "HERE", &[]),
+            case(13, "MERGE", &[Step::Rest("view")]),
+            case(14, "MERGED", &[Step::Rest("view")]),
         ],
         otherwise: &[Step::Rest("unknown")],
     },

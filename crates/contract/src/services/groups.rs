@@ -81,6 +81,9 @@ pub struct GroupView {
     pub me: Option<Rank>,
     /// Whether a quorum of the last view is in it: of these there is one of a number.
     pub primary: bool,
+    /// Of each part of the group that comes from a view of its own, the first rank, where several
+    /// come together: the ranks up to the next were in one view before. Empty: there is one part.
+    pub parts: Vec<Rank>,
 }
 
 impl GroupView {

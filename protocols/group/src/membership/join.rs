@@ -8,7 +8,8 @@ use stackwright_contract::{Duration, Instant, Participant};
 use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, ViewKey, What, key};
-use super::{HINT, Identity, JOINERS_MOST, LEFT_OUT, NAME, NEIGHBOURS_MOST, Views, rank};
+use super::view::rank;
+use super::{HINT, Identity, JOINERS_MOST, LEFT_OUT, NAME, NEIGHBOURS_MOST, Views};
 use crate::layer::GroupPlace;
 
 /// How many answers have left lately.
@@ -36,7 +37,9 @@ impl<M: Octets> Views<M> {
             let (participant, incarnation) = self.own;
             let members = alloc::vec![GroupMember { participant, incarnation, votes: true }];
             let ballot = Ballot { count: 0, incarnation };
-            let view = GroupView { number: 1, ballot, members, me: None, primary: true };
+            let parts = Vec::new();
+            let view =
+                GroupView { number: 1, ballot, members, me: None, primary: !self.each, parts };
             self.is_ready = true;
             return self.enter(at, &view);
         }
@@ -57,7 +60,12 @@ impl<M: Octets> Views<M> {
         from: Participant,
         of: ViewKey,
     ) {
-        if self.view.is_none() {
+        if let Some(larger) = self.larger.as_mut().filter(|larger| larger.first == from) {
+            larger.of = of;
+            if self.round.as_ref().is_some_and(|round| round.asks_to_merge()) {
+                self.ask_to_merge(at);
+            }
+        } else if self.view.is_none() {
             self.silent = at.cx().now();
             let founds = self.config.founding.is_some();
             self.say(at, from, of, Ballot::default(), What::Join { founds });
@@ -128,7 +136,7 @@ impl<M: Octets> Views<M> {
             self.say_to_all(at, Ballot::default(), &What::Unheard(unheard));
         }
         if is_stuck && self.keeps(9) {
-            self.say(at, group, of, promised, What::Announce);
+            self.say(at, group, of, promised, What::Announce { first: false });
         }
     }
 
@@ -138,15 +146,17 @@ impl<M: Octets> Views<M> {
         &mut self,
         at: &mut dyn GroupPlace<M>,
         from: Identity,
-        of: ViewKey,
-        promised: Ballot,
+        (of, promised): (ViewKey, Ballot),
+        first: bool,
     ) {
         let goes_on = self.keeps(11) && self.rank(from).is_some();
         let Some(own) = &mut self.view else {
             self.silent = at.cx().now();
             return;
         };
-        if key(&own.view) == of && promised > own.promised && goes_on {
+        if first && rank(&own.view, from).is_none() {
+            self.heard_of_part(at.cx().now(), from, of);
+        } else if key(&own.view) == of && promised > own.promised && goes_on {
             own.is_due = true;
             self.most = self.most.max(promised.count);
         } else if own.view.number > of.0 {
@@ -209,7 +219,8 @@ impl<M: Octets> Views<M> {
         let own = self.view.as_ref().filter(|own| own.view.ballot == ballot);
         let Some(own) = own else { return };
         let is_later = newer.number > own.view.number.saturating_add(1);
-        if is_later && rank(newer, self.own).is_none() {
+        // Of parts, a view that is newer says nothing of who went there.
+        if is_later && !self.each && rank(newer, self.own).is_none() {
             self.fall_out(at);
         }
     }

@@ -5,7 +5,8 @@ use stackwright_contract::{Instant, Participant};
 use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, ViewKey, What, key};
-use super::{Identity, NAME, Views, rank};
+use super::view::rank;
+use super::{Identity, NAME, Views};
 use crate::layer::GroupPlace;
 
 impl<M: Octets> Views<M> {
@@ -98,7 +99,8 @@ impl<M: Octets> Views<M> {
         let waits_for_target = self.keeps(3);
         let Some(own) = &mut self.view else { return };
         let fits = choice.target.len() == own.view.members.len()
-            && choice.view.number == own.view.number.saturating_add(1);
+            && (choice.view.number == own.view.number.saturating_add(1)
+                || self.each && choice.view.number > own.view.number);
         if choice.ballot < own.promised {
             let (of, higher) = (key(&own.view), own.promised);
             return self.say(at, from, of, higher, What::Refuse);
@@ -147,6 +149,9 @@ impl<M: Octets> Views<M> {
             // It keeps the way: others of the old view may have nobody else to ask.
             if self.leaves.is_some() {
                 return at.close();
+            }
+            if self.each {
+                return self.goes_alone(at.cx().now(), &choice.view);
             }
             self.fall_out(at);
             if self.keeps(8) {

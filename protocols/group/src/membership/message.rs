@@ -12,10 +12,10 @@ use crate::wire::{self, Reader};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct ViewsHeader {
     /// 0: PREPARE, 1: PROMISE, 2: REFUSE, 3: ACCEPT, 4: ACCEPTED, 5: INSTALL, 6: JOIN, 7: READY, 8:
-    /// LEAVE, 9: ANNOUNCE, 10: NEWER, 11: UNHEARD, 12: HERE.
+    /// LEAVE, 9: ANNOUNCE, 10: NEWER, 11: UNHEARD, 12: HERE, 13: MERGE, 14: MERGED.
     pub kind: u8,
     /// Of PROMISE 1: it has the state, 2: it had accepted a view, 4: it suspects members; of JOIN 1:
-    /// it may begin a group.
+    /// it may begin a group; of ANNOUNCE 1: it is the first of its part.
     pub flags: u8,
     /// The number of the view of which it speaks.
     pub number: u32,
@@ -83,14 +83,18 @@ pub(super) enum What {
     Ready,
     /// It does not want to be a member any more.
     Leave,
-    /// It is in this view, and cannot go on alone.
-    Announce,
+    /// It is in this view, and cannot go on alone; or it is the first of a part that does.
+    Announce { first: bool },
     /// There is a newer view than that of the ballot.
     Newer(Arc<GroupView>),
     /// It has not heard the members of these ranks for long.
     Unheard(Vec<u16>),
     /// Answers JOIN: this view is the one to be named. What was recorded of another names it not.
     Here,
+    /// The first of this part wants to be in the next view with those of this view who stay.
+    Merge(Arc<GroupView>),
+    /// The answer: both are in this view.
+    Merged(Choice),
 }
 
 impl What {
@@ -105,10 +109,12 @@ impl What {
             What::Join { .. } => 6,
             What::Ready => 7,
             What::Leave => 8,
-            What::Announce => 9,
+            What::Announce { .. } => 9,
             What::Newer(_) => 10,
             What::Unheard(_) => 11,
             What::Here => 12,
+            What::Merge(_) => 13,
+            What::Merged(_) => 14,
         }
     }
 }
@@ -141,9 +147,12 @@ impl Message {
                     wire::push_ranks(&mut octets, suspects);
                 }
             }
-            What::Accept(choice) | What::Install(choice) => push_choice(&mut octets, choice),
+            What::Accept(choice) | What::Install(choice) | What::Merged(choice) => {
+                push_choice(&mut octets, choice);
+            }
+            What::Announce { first } => octets[1] = u8::from(*first),
             What::Join { founds } => octets[1] = u8::from(*founds),
-            What::Newer(view) => wire::push_view(&mut octets, view),
+            What::Newer(view) | What::Merge(view) => wire::push_view(&mut octets, view),
             What::Unheard(ranks) => wire::push_ranks(&mut octets, ranks),
             _ => {}
         }
@@ -178,10 +187,12 @@ impl Message {
             6 => What::Join { founds: flags & 1 != 0 },
             7 => What::Ready,
             8 => What::Leave,
-            9 => What::Announce,
+            9 => What::Announce { first: flags & 1 != 0 },
             10 => What::Newer(front.view()?.into()),
             11 => What::Unheard(front.ranks()?),
             12 => What::Here,
+            13 => What::Merge(front.view()?.into()),
+            14 => What::Merged(choice(&mut front, ballot)?),
             _ => return None,
         };
         Some(Message { of, ballot, what })

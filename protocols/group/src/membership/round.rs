@@ -4,12 +4,15 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Ballot, GroupMember, GroupView};
+use core::iter::repeat;
+
+use stackwright_contract::services::{Ballot, CastCounts, GroupMember, GroupView, Rank};
 use stackwright_contract::{Duration, Instant};
 use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, What, key};
-use super::{Identity, NAME, Views, quorum, rank};
+use super::view::{quorum, rank};
+use super::{Identity, NAME, Views};
 use crate::layer::GroupPlace;
 use crate::wire;
 
@@ -28,6 +31,31 @@ pub(super) struct Round {
     since: Instant,
     /// When the promises were asked for last.
     asked: Instant,
+    /// Whether all have promised, and another part is asked for a view in common.
+    merges: bool,
+}
+
+impl Round {
+    pub(super) const fn ballot(&self) -> Ballot {
+        self.ballot
+    }
+
+    /// Returns whether another part is asked for a view in common.
+    pub(super) const fn asks_to_merge(&self) -> bool {
+        self.merges && self.chosen.is_none()
+    }
+
+    /// Returns the most that anybody who promised has of each sender.
+    fn target(&self, senders: usize) -> CastCounts {
+        let promises = || self.promises.values();
+        let most = |sender: usize| promises().map(|promise| promise.have[sender]).max();
+        (0..senders).map(|sender| most(sender).unwrap_or(0)).collect()
+    }
+
+    /// Returns whether this ballot asks for it.
+    pub(super) fn waits_for(&self, ballot: Ballot) -> bool {
+        self.asks_to_merge() && self.ballot == ballot
+    }
 }
 
 /// What a member promised with.
@@ -46,23 +74,27 @@ impl<M: Octets> Views<M> {
         let (now, round) = (at.cx().now(), self.config.round);
         self.weigh(at);
         if let Some(own) = &self.round {
-            let (ballot, is_late) = (own.ballot, now.since(own.asked) > round / 6);
+            let is_late = now.since(own.asked) > round / 6;
             let is_deaf = own.chosen.is_none() && self.is_deaf();
-            if now.since(own.since) > round {
+            if now.since(own.since) > round && own.asks_to_merge() && self.larger.is_some() {
+                // The other part does not answer.
+                self.larger = None;
+                self.advance(at);
+            } else if now.since(own.since) > round {
                 self.round = None;
                 let pause = round.mul_f64(at.cx().random(200) as f64 / 1000.0);
                 // Others have to leave this member out.
                 self.waits = now + pause + if is_deaf { DEAF * round } else { Duration::ZERO };
-            } else if is_deaf && is_late {
-                // They may have noticed meanwhile.
-                self.round.iter_mut().for_each(|own| own.asked = now);
-                self.say_to_all(at, ballot, &What::Prepare);
+            } else if is_late && (is_deaf || self.each) {
+                // They may have noticed meanwhile; or it was lost.
+                self.ask_again(at, is_deaf);
             } else {
                 self.advance(at);
             }
             return;
         }
         self.joiners.retain(|_, asked| now.since(*asked) < round);
+        self.guests.retain(|_, guest| now.since(guest.asked) < round / 2);
         let Some(own) = &self.view else { return };
         let members = || own.view.members.iter().enumerate();
         let may_vote = |member: &GroupMember| {
@@ -74,16 +106,45 @@ impl<M: Octets> Views<M> {
             || own.is_due
             || !self.joiners.is_empty()
             || !self.leavers.is_empty()
+            || !self.guests.is_empty()
+            || self.is_to_merge(now)
             || members().any(|(_, member)| may_vote(member));
-        let lives = || members().filter(|(rank, one)| one.votes && !own.doubts.has(*rank));
+        if wants && self.is_first() && now >= self.waits {
+            self.propose(at);
+        }
+    }
+
+    /// Returns whether it is the one that proposes.
+    pub(super) fn is_first(&self) -> bool {
+        let Some(own) = &self.view else { return false };
+        let members = || own.view.members.iter().enumerate();
+        let may = |member: &GroupMember| member.votes || self.each;
+        let lives = || members().filter(|(rank, one)| may(one) && !own.doubts.has(*rank));
         let leaves =
             |member: &GroupMember| self.leavers.contains(&(member.participant, member.incarnation));
         // A member that leaves is gone as soon as it has told of the next view, and may not be
         // heard: another proposes, where there is one.
         let first = lives().find(|(_, member)| !leaves(member)).or_else(|| lives().next());
-        let is_first = first.map(|(rank, _)| rank) == own.view.me.map(|me| usize::from(me.0));
-        if wants && is_first && now >= self.waits {
-            self.propose(at);
+        first.map(|(rank, _)| rank) == own.view.me.map(|me| usize::from(me.0))
+    }
+
+    /// Asks those again who have not answered; `all`: and all others.
+    fn ask_again(&mut self, at: &mut dyn GroupPlace<M>, all: bool) {
+        let (Some(own), Some(round)) = (&self.view, &mut self.round) else { return };
+        round.asked = at.cx().now();
+        let (ballot, chosen, view) = (round.ballot, round.chosen.clone(), own.view.clone());
+        let asks = |rank: &usize| match &chosen {
+            Some(_) => round.promises.contains_key(rank) && !round.accepts.contains(rank),
+            None => all || !round.promises.contains_key(rank),
+        };
+        let asked: Vec<_> = (0..view.members.len()).filter(asks).collect();
+        let merges = round.asks_to_merge();
+        for rank in asked {
+            let what = chosen.clone().map_or(What::Prepare, What::Accept);
+            self.say(at, view.members[rank].participant, key(&view), ballot, what);
+        }
+        if merges {
+            self.ask_to_merge(at);
         }
     }
 
@@ -100,6 +161,7 @@ impl<M: Octets> Views<M> {
             accepts: BTreeSet::new(),
             since: at.cx().now(),
             asked: at.cx().now(),
+            merges: false,
         });
         self.say_to_all(at, ballot, &What::Prepare);
     }
@@ -158,7 +220,7 @@ impl<M: Octets> Views<M> {
     }
 
     fn advance(&mut self, at: &mut dyn GroupPlace<M>) {
-        let halves = self.keeps(5);
+        let (halves, each) = (self.keeps(5), self.each);
         let (Some(own), Some(round)) = (&self.view, &self.round) else { return };
         let view = own.view.clone();
         let votes = |rank: usize| round.promises.get(&rank).is_some_and(|promise| promise.votes);
@@ -166,10 +228,10 @@ impl<M: Octets> Views<M> {
         let Some(Choice { view: next, .. }) = &round.chosen else {
             let mut members = (0..view.members.len()).filter(lives);
             if members.all(|rank| round.promises.contains_key(&rank))
-                && quorum(&view, halves, votes)
+                && (each || quorum(&view, halves, votes))
                 && !self.is_deaf()
             {
-                self.choose(at);
+                self.choose_or_merge(at);
             }
             return;
         };
@@ -179,7 +241,9 @@ impl<M: Octets> Views<M> {
         };
         let mut promised = round.promises.keys().copied().filter(lives).filter(goes_on);
         let has = |rank: usize| round.accepts.contains(&rank) && votes(rank);
-        if promised.all(|rank| round.accepts.contains(&rank)) && quorum(&view, halves, has) {
+        if promised.all(|rank| round.accepts.contains(&rank))
+            && (each || quorum(&view, halves, has))
+        {
             self.conclude(at);
         }
     }
@@ -189,30 +253,51 @@ impl<M: Octets> Views<M> {
     fn is_deaf(&self) -> bool {
         let (Some(own), Some(round)) = (&self.view, &self.round) else { return false };
         let me = own.view.me.map(|me| usize::from(me.0));
-        let others = round.promises.iter().filter(|(rank, _)| Some(**rank) != me);
+        let is_other = |rank: usize| Some(rank) != me && !own.doubts.has(rank);
+        let others = round.promises.iter().filter(|(rank, _)| is_other(**rank));
         let said: Vec<&[u16]> = others.map(|(_, promise)| &promise.suspects[..]).collect();
         let can_go_on = quorum(&own.view, true, |rank| Some(rank) != me);
         self.keeps(14) && can_go_on && own.doubts.is_deaf(&said)
     }
 
+    /// All have promised: where there is a larger part, it says what the next view is.
+    fn choose_or_merge(&mut self, at: &mut dyn GroupPlace<M>) {
+        let Some(round) = &mut self.round else { return };
+        if self.larger.is_none() || !self.guests.is_empty() {
+            round.merges = false;
+            return self.choose(at);
+        }
+        if !core::mem::replace(&mut round.merges, true) {
+            self.ask_to_merge(at);
+        }
+    }
+
+    /// Returns the members that have promised and stay.
+    pub(super) fn staying<'a>(
+        &'a self,
+        round: &'a Round,
+    ) -> impl Iterator<Item = GroupMember> + 'a {
+        let own = self.view.iter();
+        let members = own.flat_map(|own| own.view.members.iter().enumerate().zip(repeat(own)));
+        members.filter_map(|((rank, member), own)| {
+            let who = (member.participant, member.incarnation);
+            let promise = round.promises.get(&rank)?;
+            let stays = !self.leavers.contains(&who) && !own.doubts.has(rank);
+            let votes = promise.votes && (member.votes || self.readies.contains(&who));
+            stays.then_some(GroupMember { votes, ..*member })
+        })
+    }
+
     /// A quorum has promised: this is the next view, if a quorum accepts it.
     fn choose(&mut self, at: &mut dyn GroupPlace<M>) {
-        let (adopts, votes_at_once) = (self.keeps(4), !self.keeps(6));
-        let (Some(own), Some(round)) = (&self.view, &mut self.round) else { return };
+        let (adopts, votes_at_once) = (self.keeps(4) && !self.each, !self.keeps(6));
+        let adopted = self.round.as_mut().and_then(|round| round.adopted.take());
+        let (Some(own), Some(round)) = (&self.view, &self.round) else { return };
         let (old, ballot) = (own.view.clone(), round.ballot);
         // What a quorum may have accepted stays chosen, whoever proposes.
-        let adopted = round.adopted.take().filter(|_| adopts);
-        let choice = adopted.map(|choice| Choice { ballot, ..choice }).unwrap_or_else(|| {
-            let mut members: Vec<GroupMember> = Vec::new();
-            for (rank, member) in old.members.iter().enumerate() {
-                let who = (member.participant, member.incarnation);
-                let Some(promise) = round.promises.get(&rank) else { continue };
-                if self.leavers.contains(&who) || own.doubts.has(rank) {
-                    continue;
-                }
-                let votes = promise.votes && (member.votes || self.readies.contains(&who));
-                members.push(GroupMember { votes, ..*member });
-            }
+        let view = adopted.filter(|_| adopts);
+        let choice = view.map(|choice| Choice { ballot, ..choice }).unwrap_or_else(|| {
+            let mut members: Vec<GroupMember> = self.staying(round).collect();
             for (participant, incarnation) in self.joiners.keys().copied() {
                 let is_new = members.iter().all(|member| member.participant != participant);
                 if is_new && members.len() < wire::MEMBERS_MOST {
@@ -220,16 +305,42 @@ impl<M: Octets> Views<M> {
                     members.push(GroupMember { participant, incarnation, votes });
                 }
             }
-            let most = |sender: usize| {
-                round.promises.values().map(|promise| promise.have[sender]).max().unwrap_or(0)
-            };
-            let target = (0..old.members.len()).map(most).collect();
-            let number = old.number.saturating_add(1);
-            let view = GroupView { number, ballot, members, me: None, primary: true };
+            let (mut number, mut parts) = (old.number, Vec::new());
+            for guest in self.guests.values() {
+                let first = members.len();
+                for member in &guest.members {
+                    let is_new =
+                        members.iter().all(|other| other.participant != member.participant);
+                    if is_new && members.len() < wire::MEMBERS_MOST {
+                        members.push(*member);
+                    }
+                }
+                if members.len() > first {
+                    let firsts = parts.is_empty().then_some(Rank(0));
+                    parts.extend(firsts.into_iter().chain([Rank(first as u16)]));
+                    number = number.max(guest.number());
+                }
+            }
+            let (number, me, primary) = (number.saturating_add(1), None, !self.each);
+            let view = GroupView { number, ballot, members, me, primary, parts };
+            let target = round.target(old.members.len());
             Choice { ballot, view: Arc::new(view), target }
         });
+        self.offer_choice(at, choice);
+    }
+
+    /// Offers the view of another part, with what is delivered in this one.
+    pub(super) fn offer_to_all(&mut self, at: &mut dyn GroupPlace<M>, view: Arc<GroupView>) {
+        let (Some(own), Some(round)) = (&self.view, &self.round) else { return };
+        let target = round.target(own.view.members.len());
+        self.offer_choice(at, Choice { ballot: round.ballot, view, target });
+    }
+
+    fn offer_choice(&mut self, at: &mut dyn GroupPlace<M>, choice: Choice) {
+        let (Some(own), Some(round)) = (&self.view, &mut self.round) else { return };
+        let (old, ballot) = (own.view.clone(), round.ballot);
         round.chosen = Some(choice.clone());
-        round.since = at.cx().now();
+        (round.since, round.asked) = (at.cx().now(), at.cx().now());
         let to: Vec<_> = round.promises.keys().map(|rank| old.members[*rank].participant).collect();
         for participant in to {
             self.say(at, participant, key(&old), ballot, What::Accept(choice.clone()));
@@ -247,5 +358,6 @@ impl<M: Octets> Views<M> {
             let what = What::Install(choice.clone());
             self.say(at, member.participant, key(&old), choice.ballot, what);
         }
+        self.tell_guests(at, &choice);
     }
 }

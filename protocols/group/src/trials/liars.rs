@@ -60,6 +60,7 @@ fn log() -> (Lone<Nak<M>>, u32) {
         members: (0..3).map(member).collect(),
         me: Some(Default::default()),
         primary: true,
+        parts: Vec::new(),
     };
     let tag = wire::tag(0, &view);
     let order = GroupOrder::Install(Arc::new(view));
