@@ -14,8 +14,8 @@ pub(crate) const MEMBERS_MOST: usize = 1024;
 /// Octets of a view before its members: number, ballot, how many.
 const VIEW: usize = 4 + 12 + 2;
 
-/// Flags of a member: it has the state, and counts for a quorum; a part of the group begins with it;
-/// the view is not primary.
+/// Flags of a member: it has the state, and counts for a quorum; a part of the group begins with
+/// it; the view is not primary.
 const VOTES: u8 = 1;
 const PART: u8 = 2;
 const APART: u8 = 4;

@@ -42,7 +42,8 @@ pub(crate) struct Lab {
     #[arg(long, value_name = "FILE")]
     stack: Option<PathBuf>,
     /// How many members.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=9))]
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(value_parser = clap::value_parser!(u8).range(2..=9))]
     members: u8,
     /// The seed of all that happens.
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -139,11 +140,12 @@ impl Lab {
         let words: Vec<_> = first.promise.without(promised).words().collect();
         if self.json {
             let at = first.at.nanoseconds() as f64 / 1e9;
-            say!(
-                "{}",
-                json!({ "seed": seed, "broken": first.what, "promised": is_promised, "at": at,
-                    "member": first.station + 1, "cast": first.cast.map(chart::named), "instead": first.instead.map(chart::named) })
-            );
+            let [cast, instead] = [first.cast, first.instead].map(|mark| mark.map(chart::named));
+            let told = json!({
+                "seed": seed, "broken": first.what, "promised": is_promised, "at": at,
+                "member": first.station + 1, "cast": cast, "instead": instead,
+            });
+            say!("{told}");
             return;
         }
         say!("Seed {seed}: broken: {}.", first.what);

@@ -208,8 +208,8 @@ impl<M: Octets> Views<M> {
         }
     }
 
-    /// Handles NEWER, which names the ballot of the view of which it was asked. The view after the own one comes as INSTALL, from whoever answers; of a later
-    /// one it is no member.
+    /// Handles NEWER, which names the ballot of the view of which it was asked. The view after the
+    /// own one comes as INSTALL, from whoever answers; of a later one it is no member.
     pub(super) fn left_behind(
         &mut self,
         at: &mut dyn GroupPlace<M>,

@@ -306,10 +306,9 @@ impl<M: Octets> Views<M> {
             What::Join { .. } => self.rank(from).is_some(),
             _ => false,
         };
-        if asks && !is_here && self.view.is_some() && from != self.own {
-            if !self.answers.allows(at.cx().now(), ANSWER, ANSWERS_MOST) {
-                return at.cx().dropped(NAME, "too many questions from outside of the view");
-            }
+        let is_outside = asks && !is_here && self.view.is_some() && from != self.own;
+        if is_outside && !self.answers.allows(at.cx().now(), ANSWER, ANSWERS_MOST) {
+            return at.cx().dropped(NAME, "too many questions from outside of the view");
         }
         match what {
             What::Prepare if is_here => self.prepare(at, from, ballot),
