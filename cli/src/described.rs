@@ -161,6 +161,32 @@ impl Described {
         Self::read(name.into(), text.replace("[group]", &format!("{seal}\n\n[group]")))
     }
 
+    /// The same without all that stands beside its first top; as it is where that is all.
+    pub(crate) fn first_top(self) -> Self {
+        let Ok(mut table) = self.text.parse::<toml::Table>() else { return self };
+        let top = match table.get("top") {
+            Some(toml::Value::Array(tops)) => tops.first().cloned(),
+            top => top.cloned(),
+        };
+        let Some(top) = top else { return self };
+        let (mut waits, mut kept) = (vec![top.clone()], toml::Table::new());
+        while let Some(next) = waits.pop() {
+            let below = match next {
+                toml::Value::Array(names) => names,
+                toml::Value::String(name) => {
+                    let Some((name, node)) = table.remove_entry(&name) else { continue };
+                    let below = node.get("over").cloned().into_iter().collect();
+                    kept.insert(name, node);
+                    below
+                }
+                _ => continue,
+            };
+            waits.extend(below);
+        }
+        kept.insert("top".into(), top);
+        Self::read(self.name.clone(), kept.to_string()).unwrap_or(self)
+    }
+
     fn read(name: String, text: String) -> Result<Self, Problem> {
         match Description::read(&text) {
             Ok(description) => Ok(Described { name, description, text }),

@@ -153,6 +153,8 @@ pub(crate) enum Problem {
     Told { code: u8 },
     #[error("the received file differs from the one sent")]
     Altered,
+    #[error("a promise was broken")]
+    BrokenPromise,
     #[error("operating system error: {0}")]
     System(#[from] io::Error),
 }

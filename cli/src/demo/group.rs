@@ -139,7 +139,7 @@ impl Scene {
         let shown = Rc::default();
         let processes = (0..REPLICAS).map(|place| {
             let founding = (place == 0).then_some(Duration::from_millis(100));
-            let config = ViewsConfig { founding, state: true, ..ViewsConfig::default() };
+            let config = ViewsConfig { founding, ..ViewsConfig::default() };
             let silence = Detector::new(Detector::SILENCE);
             let stack: Result<Replicated, _> = Builder::new()
                 .protocol("state", MicroLayer::new(StateTransfer::new()))

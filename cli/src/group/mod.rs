@@ -6,8 +6,10 @@
 //! | `talk.rs` | lines to all |
 //! | `store.rs`, `clients.rs` | a replicated store, and its clients |
 //! | `status.rs` | how a replica sees its group |
+//! | `lab/` | what a stack promises, in a simulated network |
 
 mod clients;
+mod lab;
 mod status;
 mod store;
 mod talk;
@@ -30,6 +32,7 @@ use crate::graphs;
 use crate::problem::Problem;
 use crate::quantity::patience;
 use crate::stacks::Message;
+use lab::Lab;
 use status::Status;
 use store::Store;
 use talk::Talk;
@@ -43,6 +46,7 @@ pub(crate) enum Group {
     Store(Store),
     /// Ask a replica who is in its group, who lags behind, and why nothing can be written.
     Status(Status),
+    Lab(Lab),
 }
 
 /// How a member joins.
@@ -88,6 +92,7 @@ pub(crate) fn run(group: &Group) -> Result<(), Problem> {
         Group::Talk(talk) => talk.run(),
         Group::Store(store) => store.run(),
         Group::Status(status) => status.run(),
+        Group::Lab(lab) => lab.run(),
     }
 }
 
@@ -97,6 +102,7 @@ impl Group {
             Group::Talk(talk) => talk.json,
             Group::Store(store) => store.json,
             Group::Status(status) => status.json,
+            Group::Lab(lab) => lab.json,
         }
     }
 }

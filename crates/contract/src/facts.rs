@@ -41,12 +41,14 @@ impl Guarantees {
     pub const SAFE: Self = Guarantees(1 << 13);
     /// A member that joins has the state of the others before it delivers.
     pub const STATE: Self = Guarantees(1 << 14);
+    /// There is one view of each number: who is cut off from it is in none.
+    pub const PRIMARY: Self = Guarantees(1 << 15);
 
     /// Every promise.
-    pub const ALL: Self = Guarantees((1 << Self::WORDS.len()) - 1);
+    pub const ALL: Self = Guarantees(u16::MAX >> (16 - Self::WORDS.len()));
 
     /// Each promise with the words that a refusal uses.
-    pub(crate) const WORDS: [(Self, &'static str); 15] = [
+    pub(crate) const WORDS: [(Self, &'static str); 16] = [
         (Self::RELIABLE, "reliable delivery"),
         (Self::ORDERED, "delivery in order"),
         (Self::ONCE, "delivery at most once"),
@@ -62,6 +64,7 @@ impl Guarantees {
         (Self::TOTAL, "delivery in one order at all members"),
         (Self::SAFE, "delivery of what a quorum has"),
         (Self::STATE, "the state of the others for who joins"),
+        (Self::PRIMARY, "one view of each number"),
     ];
 
     /// Returns them as a number, for a type whose parameter they are.

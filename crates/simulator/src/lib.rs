@@ -46,6 +46,8 @@
 //! assert_eq!(arrival, Instant::START + Duration::from_millis(100 + 5));
 //! ```
 //!
+//! A [`GroupProcess`] is an application that checks what a group promises.
+//!
 //! A [`LoneStack`] has no world: a test says each word to it.
 //!
 //! The simulated services are adversaries, not conveniences: octets arrive in any portions, answers
@@ -87,6 +89,7 @@ mod datagrams;
 mod disk;
 mod drops;
 mod events;
+mod groups;
 mod hash;
 mod hosts;
 mod lanes;
@@ -116,6 +119,7 @@ pub use clock::DriftingClock;
 pub use datagrams::{CheckedDatagrams, SimulatedDatagrams};
 pub use disk::{DiskFaults, SimulatedDisk, Tree, Unsynced};
 pub use drops::Drops;
+pub use groups::{BrokenPromise, CastMark, GroupEvent, GroupProcess, GroupRecord};
 pub use hosts::SimulatedHosts;
 pub use lanes::Lanes;
 pub use link::{
@@ -126,7 +130,7 @@ pub use link::{
 pub use lone::{LoneStack, Said};
 pub use network::{Association, Fault, Flight, Network, Traffic, Which};
 pub use pipe::{PipeEnd, pipe};
-pub use seeds::seeds;
+pub use seeds::{on_all_processors, seeds};
 pub use segments::{Segment, SegmentWord, Segments, octets_of};
 pub use shrink::shrink;
 pub use station::StationId;

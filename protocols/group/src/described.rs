@@ -9,7 +9,7 @@ use stackwright_wire::Message;
 
 use crate::{
     CastFragments, CausalOrder, Detector, GroupSeal, Mesh, MeshConfig, MicroLayer, Nak, NakConfig,
-    SafeDelivery, StateTransfer, TotalOrder, Views, ViewsConfig,
+    PartitionedViews, SafeDelivery, StateTransfer, TotalOrder, Views, ViewsConfig,
 };
 
 /// How long anything may take, in ms.
@@ -37,14 +37,11 @@ const DETECTOR: &[Parameter] = &[Parameter::new(
     ParameterKind::Number,
     "a member that is silent for this long is suspected, in ms",
 )];
-const MEMBERSHIP: &[Parameter] = &[
-    Parameter::new(
-        "founding",
-        ParameterKind::Number,
-        "begin a group after hearing of none for this long, in ms (default: never)",
-    ),
-    Parameter::new("state", ParameterKind::Truth, "a `group state` above has to be told the state"),
-];
+const MEMBERSHIP: &[Parameter] = &[Parameter::new(
+    "founding",
+    ParameterKind::Number,
+    "begin a group after hearing of none for this long, in ms (default: never)",
+)];
 
 /// Returns the description of the carrier: the parameters that a file may set.
 pub const fn mesh<M: Message>() -> Described<Mesh<M>> {
@@ -110,8 +107,17 @@ pub const fn detector<M: Message>() -> Described<MicroLayer<M, Detector>> {
 pub const fn membership<M: Message>() -> Described<MicroLayer<M, Views<M>>> {
     let make = |table: &dyn ParameterTable, _| {
         let founding = time(table, "founding")?;
-        let state = table.truth("state") == Some(true);
-        Ok(MicroLayer::new(Views::new(ViewsConfig { founding, state, ..ViewsConfig::default() })))
+        Ok(MicroLayer::new(Views::new(ViewsConfig { founding, ..ViewsConfig::default() })))
+    };
+    Described { parameters: MEMBERSHIP, make }
+}
+
+/// Returns the description of the layer that agrees on views in each part of a group.
+pub const fn parts<M: Message>() -> Described<MicroLayer<M, PartitionedViews<M>>> {
+    let make = |table: &dyn ParameterTable, _| {
+        let founding = time(table, "founding")?;
+        let config = ViewsConfig { founding, ..ViewsConfig::default() };
+        Ok(MicroLayer::new(PartitionedViews::new(config)))
     };
     Described { parameters: MEMBERSHIP, make }
 }

@@ -22,7 +22,8 @@ pub(crate) const OF_GROUPS: Guarantees = Guarantees::RELIABLE
     .and(Guarantees::CAUSAL)
     .and(Guarantees::TOTAL)
     .and(Guarantees::SAFE)
-    .and(Guarantees::STATE);
+    .and(Guarantees::STATE)
+    .and(Guarantees::PRIMARY);
 
 /// What a layer of a group adds. It begins anew with each [view](GroupOrder::Install), and needs no
 /// word for a view that changes meanwhile.
@@ -244,7 +245,7 @@ impl<M: Message, H: GroupHooks<M>> Protocol for MicroLayer<M, H> {
                 self.at(cx, None, out, |hooks, at| hooks.open(at, remote, credit));
                 let word = GroupsRequest::Open { association: name, local, remote, credit };
                 out.request(word);
-                let order = GroupOrder::Layer(H::FACTS.name);
+                let order = GroupOrder::Layer(&H::FACTS);
                 out.request(GroupsRequest::Tell { association: name, order });
             }
             GroupsRequest::Credit { association, credit } => {

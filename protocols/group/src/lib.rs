@@ -57,7 +57,7 @@ pub use causal::CausalOrder;
 pub use detector::Detector;
 pub use fragments::CastFragments;
 pub use layer::{GroupHooks, GroupPlace, MicroLayer};
-pub use membership::{Views, ViewsConfig};
+pub use membership::{PartitionedViews, Views, ViewsConfig};
 pub use mesh::{Mesh, MeshConfig};
 pub use nak::{Nak, NakConfig};
 pub use safe::SafeDelivery;

@@ -190,7 +190,7 @@ impl<M: Message> Mesh<M> {
     fn order(&mut self, cx: &Context, order: GroupOrder<M>, out: Out<'_, M>) {
         let Some(open) = &mut self.group else { return };
         match order {
-            GroupOrder::Layer(name) => open.mark = wire::mark(open.mark, name),
+            GroupOrder::Layer(layer) => open.mark = wire::mark(open.mark, layer.name),
             GroupOrder::Install(view) => {
                 open.view = view.me.map(|_| (view.clone(), wire::tag(open.hash, &view)));
             }

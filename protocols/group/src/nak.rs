@@ -420,7 +420,7 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
                     own.votes = true;
                 }
             }
-            GroupOrder::Layer(name) => at.order(GroupOrder::Layer(name)),
+            GroupOrder::Layer(layer) => at.order(GroupOrder::Layer(layer)),
             GroupOrder::Blocked | GroupOrder::Suspect(_) => {}
         }
     }

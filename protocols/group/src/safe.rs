@@ -73,14 +73,15 @@ impl<M: Message> Default for SafeDelivery<M> {
 
 impl<M: Message> GroupHooks<M> for SafeDelivery<M> {
     const FACTS: Facts = Facts {
-        needs: Guarantees::VIEWS.and(Guarantees::SYNCHRONY),
+        needs: Guarantees::VIEWS.and(Guarantees::SYNCHRONY).and(Guarantees::PRIMARY),
         gives: Guarantees::SAFE,
         passes: Guarantees::RELIABLE
             .and(Guarantees::ORDERED)
             .and(Guarantees::ONCE)
             .and(Guarantees::CHECKED)
             .and(Guarantees::VIEWS)
-            .and(Guarantees::SYNCHRONY),
+            .and(Guarantees::SYNCHRONY)
+            .and(Guarantees::PRIMARY),
         ..Facts::named("group safe")
     };
 

@@ -65,7 +65,7 @@ impl<M: Message> Default for StateTransfer<M> {
 
 impl<M: Message> GroupHooks<M> for StateTransfer<M> {
     const FACTS: Facts = Facts {
-        needs: Guarantees::SYNCHRONY.and(Guarantees::TOTAL),
+        needs: Guarantees::SYNCHRONY.and(Guarantees::TOTAL).and(Guarantees::PRIMARY),
         gives: Guarantees::STATE,
         passes: Guarantees::RELIABLE
             .and(Guarantees::ORDERED)
@@ -73,6 +73,7 @@ impl<M: Message> GroupHooks<M> for StateTransfer<M> {
             .and(Guarantees::CHECKED)
             .and(Guarantees::VIEWS)
             .and(Guarantees::SYNCHRONY)
+            .and(Guarantees::PRIMARY)
             .and(Guarantees::SAFE)
             .and(Guarantees::TOTAL)
             .and(Guarantees::CAUSAL),

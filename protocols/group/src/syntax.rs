@@ -47,7 +47,7 @@ const VIEWS: &[Step] = &[
         by: Discriminant::Value(field("ViewsHeader", "kind")),
         cases: &[
             case(0, "PREPARE", &[]),
-            case(1, "PROMISE", &[Step::Rest("counts and accepted view")]),
+            case(1, "PROMISE", &[Step::Rest("counts, accepted view and suspects")]),
             case(2, "REFUSE", &[]),
             case(3, "ACCEPT", &[Step::Rest("view and target")]),
             case(4, "ACCEPTED", &[]),
@@ -58,6 +58,9 @@ const VIEWS: &[Step] = &[
             case(9, "ANNOUNCE", &[]),
             case(10, "NEWER", &[Step::Rest("view")]),
             case(11, "UNHEARD", &[Step::Rest("ranks")]),
+            case(12, "HERE", &[]),
+            case(13, "MERGE", &[Step::Rest("view")]),
+            case(14, "MERGED", &[Step::Rest("view")]),
         ],
         otherwise: &[Step::Rest("unknown")],
     },

@@ -216,6 +216,7 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
             .and(Guarantees::CHECKED)
             .and(Guarantees::VIEWS)
             .and(Guarantees::SYNCHRONY)
+            .and(Guarantees::PRIMARY)
             .and(Guarantees::SAFE),
         header_room: TotalHeader::LENGTH,
         ..Facts::named(NAME)

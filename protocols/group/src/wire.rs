@@ -6,13 +6,19 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use siphasher::sip::SipHasher13;
 use stackwright_contract::Participant;
-use stackwright_contract::services::{Ballot, GroupMember, GroupView};
+use stackwright_contract::services::{Ballot, GroupMember, GroupView, Rank};
 
 /// Members of a view, at most: what a member keeps grows with their square.
 pub(crate) const MEMBERS_MOST: usize = 1024;
 
 /// Octets of a view before its members: number, ballot, how many.
 const VIEW: usize = 4 + 12 + 2;
+
+/// Flags of a member: it has the state, and counts for a quorum; a part of the group begins with
+/// it; the view is not primary.
+const VOTES: u8 = 1;
+const PART: u8 = 2;
+const APART: u8 = 4;
 
 /// Returns the hash of a group's name: its address.
 pub(crate) fn group(name: Participant) -> u64 {
@@ -87,20 +93,25 @@ impl Reader<'_> {
         if usize::from(count) > MEMBERS_MOST {
             return None;
         }
-        let mut members = Vec::new();
-        for _ in 0..count {
-            members.push(self.member()?);
+        let (mut members, mut parts, mut primary) = (Vec::new(), Vec::new(), true);
+        for rank in 0..count {
+            let (member, flags) = self.member()?;
+            primary &= flags & APART == 0;
+            parts.extend((flags & PART != 0).then_some(Rank(rank)));
+            members.push(member);
         }
         (!members.is_empty()).then_some(GroupView {
             number,
             ballot,
             members,
             me: None,
-            primary: true,
+            primary,
+            parts,
         })
     }
 
-    fn member(&mut self) -> Option<GroupMember> {
+    /// Reads a member, and its flags.
+    fn member(&mut self) -> Option<(GroupMember, u8)> {
         let (flags, incarnation, kind) = (self.u8()?, self.u64()?, self.u8()?);
         let host: IpAddr = match kind {
             4 => Ipv4Addr::from_bits(self.u32()?).into(),
@@ -108,7 +119,7 @@ impl Reader<'_> {
             _ => return None,
         };
         let participant = SocketAddr::new(host, self.u16()?).into();
-        Some(GroupMember { participant, incarnation, votes: flags & 1 != 0 })
+        Some((GroupMember { participant, incarnation, votes: flags & VOTES != 0 }, flags))
     }
 }
 
@@ -133,8 +144,10 @@ pub(crate) fn push_view(octets: &mut Vec<u8>, view: &GroupView) {
     octets.extend(view.number.to_be_bytes());
     push_ballot(octets, view.ballot);
     octets.extend((view.members.len() as u16).to_be_bytes());
-    for member in &view.members {
-        octets.push(u8::from(member.votes));
+    for (rank, member) in view.members.iter().enumerate() {
+        let votes = if member.votes { VOTES } else { 0 };
+        let part = if view.parts.contains(&Rank(rank as u16)) { PART } else { 0 };
+        octets.push(votes | part | if view.primary { 0 } else { APART });
         octets.extend(member.incarnation.to_be_bytes());
         push_participant(octets, member.participant);
     }
@@ -166,7 +179,14 @@ mod tests {
         let name = SocketAddr::from(([239, 77, 3, 1], 4370)).into();
         assert_eq!(group(name), hash(&[4, 239, 77, 3, 1, 0x11, 0x12]));
         let ballot = Ballot { count: 5, incarnation: 6 };
-        let view = GroupView { number: 1, ballot, members: Vec::new(), me: None, primary: true };
+        let view = GroupView {
+            number: 1,
+            ballot,
+            members: Vec::new(),
+            me: None,
+            primary: true,
+            parts: Vec::new(),
+        };
         let octets = [&[0; 7][..], &[7], &[0, 0, 0, 1], &[0, 0, 0, 5], &[0; 7], &[6]].concat();
         assert_eq!(tag(7, &view), hash(&octets) as u32);
         // SipHash-1-3 without a key, of nothing.

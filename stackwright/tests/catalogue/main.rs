@@ -42,6 +42,7 @@ impl<S: Service> Protocol for Adapter<S> {
             .and(Guarantees::CHECKED)
             .and(Guarantees::VIEWS)
             .and(Guarantees::SYNCHRONY)
+            .and(Guarantees::PRIMARY)
             .and(Guarantees::TOTAL),
         ..Facts::named("adapter")
     };

@@ -289,7 +289,7 @@ fn packet(lower: &Lower, input: &mut Input<'_>, host: u8) -> Vec<u8> {
 pub fn group_member(octets: &[u8]) {
     let mut input = Input(octets);
     let founding = (input.octet() % 2 == 0).then_some(Duration::from_millis(100));
-    let config = ViewsConfig { founding, state: true, ..ViewsConfig::default() };
+    let config = ViewsConfig { founding, ..ViewsConfig::default() };
     let mesh = Mesh::new(MeshConfig { peers: (1..5).map(at).collect() });
     let casts = Over::new(MicroLayer::new(Nak::new(NakConfig::default())), mesh);
     let silence = Over::new(MicroLayer::new(Detector::new(Duration::from_millis(200))), casts);

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use stackwright_wire::Message;
 
 use super::{Batch, Credit, Transfer};
-use crate::Participant;
+use crate::{Facts, Participant};
 
 /// Messages among the members of a group. `Open` joins the group at the address `remote`, `Close`
 /// leaves it in good order, and `Ended` is the last word; credit downward is what every member has
@@ -81,6 +81,9 @@ pub struct GroupView {
     pub me: Option<Rank>,
     /// Whether a quorum of the last view is in it: of these there is one of a number.
     pub primary: bool,
+    /// Of each part of the group that comes from a view of its own, the first rank, where several
+    /// come together: the ranks up to the next were in one view before. Empty: there is one part.
+    pub parts: Vec<Rank>,
 }
 
 impl GroupView {
@@ -154,9 +157,9 @@ pub enum GroupNotice<M> {
 /// What a layer of a group orders of the one below.
 #[derive(Debug)]
 pub enum GroupOrder<M> {
-    /// A layer is there, of this name: it says so when the group is opened, so that the carrier can
-    /// tell stacks apart.
-    Layer(&'static str),
+    /// A layer is there, with these facts: it says so when the group is opened, so that those below
+    /// know what stands on them, and the carrier can tell stacks apart.
+    Layer(&'static Facts),
     /// A view begins: numbers, logs and credit of the last one are gone.
     Install(Arc<GroupView>),
     /// Answers [`GroupNotice::Block`]: what was gathered has left.

@@ -39,6 +39,22 @@ impl Doubts {
         (0..self.suspected.len()).any(|rank| self.has(rank))
     }
 
+    /// Returns who is suspected here.
+    pub(super) fn suspects(&self) -> Vec<u16> {
+        let all = self.suspected.iter().enumerate().filter(|(_, since)| since.is_some());
+        all.map(|(rank, _)| rank as u16).collect()
+    }
+
+    /// Returns whether this member is the one that does not hear, if others suspect these: it
+    /// suspects two that most of the others do not. Of two it may be right before they notice.
+    pub(super) fn is_deaf(&self, others: &[&[u16]]) -> bool {
+        let suspects = self.suspects().into_iter();
+        let is_alone = |rank: &u16| {
+            2 * others.iter().filter(|said| said.contains(rank)).count() < others.len()
+        };
+        suspects.filter(is_alone).count() > 1
+    }
+
     /// Returns who is left out.
     pub(super) fn left_out(&self) -> impl Iterator<Item = usize> {
         (0..self.left_out.len()).filter(|rank| self.left_out[*rank])

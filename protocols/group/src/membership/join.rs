@@ -3,13 +3,31 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use stackwright_contract::Participant;
 use stackwright_contract::services::{Ballot, GroupMember, GroupView};
+use stackwright_contract::{Duration, Instant, Participant};
 use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, ViewKey, What, key};
-use super::{Identity, JOINERS_MOST, LEFT_OUT, NAME, NEIGHBOURS_MOST, Views, rank};
+use super::view::rank;
+use super::{HINT, Identity, JOINERS_MOST, LEFT_OUT, NAME, NEIGHBOURS_MOST, Views};
 use crate::layer::GroupPlace;
+
+/// How many answers have left lately.
+pub(super) struct Answers(Instant);
+
+impl Answers {
+    pub(super) const NONE: Self = Answers(Instant::START);
+
+    /// Returns whether one more may leave, of which there is one in each `time` on average, and
+    /// `most` at once.
+    pub(super) fn allows(&mut self, now: Instant, time: Duration, most: u32) -> bool {
+        let allows = self.0.since(now) <= time * (most - 1);
+        if allows {
+            self.0 = self.0.max(now) + time;
+        }
+        allows
+    }
+}
 
 impl<M: Octets> Views<M> {
     /// Asks to be a member; founds a group where there is none.
@@ -19,7 +37,9 @@ impl<M: Octets> Views<M> {
             let (participant, incarnation) = self.own;
             let members = alloc::vec![GroupMember { participant, incarnation, votes: true }];
             let ballot = Ballot { count: 0, incarnation };
-            let view = GroupView { number: 1, ballot, members, me: None, primary: true };
+            let parts = Vec::new();
+            let view =
+                GroupView { number: 1, ballot, members, me: None, primary: !self.each, parts };
             self.is_ready = true;
             return self.enter(at, &view);
         }
@@ -27,11 +47,37 @@ impl<M: Octets> Views<M> {
         self.say(at, group, ViewKey::default(), Ballot::default(), What::Join { founds });
     }
 
-    /// Handles JOIN.
+    /// Returns whether there is somebody who wants to join.
+    #[cfg(test)]
+    pub(crate) fn has_joiners(&self) -> bool {
+        !self.joiners.is_empty()
+    }
+
+    /// Handles HERE: names the view.
+    pub(super) fn is_answered(
+        &mut self,
+        at: &mut dyn GroupPlace<M>,
+        from: Participant,
+        of: ViewKey,
+    ) {
+        if let Some(larger) = self.larger.as_mut().filter(|larger| larger.first == from) {
+            larger.of = of;
+            if self.round.as_ref().is_some_and(|round| round.asks_to_merge()) {
+                self.ask_to_merge(at);
+            }
+        } else if self.view.is_none() {
+            self.silent = at.cx().now();
+            let founds = self.config.founding.is_some();
+            self.say(at, from, of, Ballot::default(), What::Join { founds });
+        }
+    }
+
+    /// Handles JOIN. What names another view may be old, and said again by who recorded it.
     pub(super) fn asked_to_join(
         &mut self,
         at: &mut dyn GroupPlace<M>,
         from: Identity,
+        of: ViewKey,
         founds: bool,
     ) {
         let Some(own) = &self.view else {
@@ -51,6 +97,15 @@ impl<M: Octets> Views<M> {
         }
         self.waiters.retain(|_, until| *until > at.cx().now());
         if self.waiters.contains_key(&from.0) {
+            return;
+        }
+        let (now, here) = (at.cx().now(), key(&own.view));
+        if of != here {
+            let asked = self.joiners.get(&from);
+            let is_recent = asked.is_some_and(|asked| now.since(*asked) < self.config.round / 2);
+            if !is_recent && self.hints.allows(now, HINT, JOINERS_MOST as u32) {
+                self.say(at, from.0, here, Ballot::default(), What::Here);
+            }
             return;
         }
         let host = |who: &Identity| who.0.internet().map(|address| address.ip());
@@ -81,7 +136,7 @@ impl<M: Octets> Views<M> {
             self.say_to_all(at, Ballot::default(), &What::Unheard(unheard));
         }
         if is_stuck && self.keeps(9) {
-            self.say(at, group, of, promised, What::Announce);
+            self.say(at, group, of, promised, What::Announce { first: false });
         }
     }
 
@@ -91,20 +146,22 @@ impl<M: Octets> Views<M> {
         &mut self,
         at: &mut dyn GroupPlace<M>,
         from: Identity,
-        of: ViewKey,
-        promised: Ballot,
+        (of, promised): (ViewKey, Ballot),
+        first: bool,
     ) {
         let goes_on = self.keeps(11) && self.rank(from).is_some();
         let Some(own) = &mut self.view else {
             self.silent = at.cx().now();
             return;
         };
-        if key(&own.view) == of && promised > own.promised && goes_on {
+        if first && rank(&own.view, from).is_none() {
+            self.heard_of_part(at.cx().now(), from, of);
+        } else if key(&own.view) == of && promised > own.promised && goes_on {
             own.is_due = true;
             self.most = self.most.max(promised.count);
         } else if own.view.number > of.0 {
             let (newer, view) = (key(&own.view), own.view.clone());
-            self.say(at, from.0, newer, Ballot::default(), What::Newer(view));
+            self.say(at, from.0, newer, of.1, What::Newer(view));
             self.show_way_out(at, from.0, of);
         }
     }
@@ -151,12 +208,19 @@ impl<M: Octets> Views<M> {
         }
     }
 
-    /// Handles NEWER. The view after the own one comes as INSTALL, from whoever answers; of a later
-    /// one it is no member.
-    pub(super) fn left_behind(&mut self, at: &mut dyn GroupPlace<M>, newer: &GroupView) {
-        let Some(own) = &self.view else { return };
+    /// Handles NEWER, which names the ballot of the view of which it was asked. The view after the
+    /// own one comes as INSTALL, from whoever answers; of a later one it is no member.
+    pub(super) fn left_behind(
+        &mut self,
+        at: &mut dyn GroupPlace<M>,
+        ballot: Ballot,
+        newer: &GroupView,
+    ) {
+        let own = self.view.as_ref().filter(|own| own.view.ballot == ballot);
+        let Some(own) = own else { return };
         let is_later = newer.number > own.view.number.saturating_add(1);
-        if is_later && rank(newer, self.own).is_none() {
+        // Of parts, a view that is newer says nothing of who went there.
+        if is_later && !self.each && rank(newer, self.own).is_none() {
             self.fall_out(at);
         }
     }

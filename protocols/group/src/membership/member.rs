@@ -5,7 +5,8 @@ use stackwright_contract::{Instant, Participant};
 use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, ViewKey, What, key};
-use super::{Identity, NAME, Views, rank};
+use super::view::rank;
+use super::{Identity, NAME, Views};
 use crate::layer::GroupPlace;
 
 impl<M: Octets> Views<M> {
@@ -85,11 +86,12 @@ impl<M: Octets> Views<M> {
         *waits = false;
         let (of, ballot, to) = (key(&own.view), own.promised, *proposer);
         let (have, accepted) = (have.into(), own.accepted.clone());
+        let suspects = own.doubts.suspects();
         if !stops {
             let all = own.held.iter().map(|_| u32::MAX).collect();
             at.order(GroupOrder::Fill(all));
         }
-        self.say(at, to, of, ballot, What::Promise { votes, have, accepted });
+        self.say(at, to, of, ballot, What::Promise { votes, have, accepted, suspects });
     }
 
     /// Handles ACCEPT.
@@ -97,7 +99,8 @@ impl<M: Octets> Views<M> {
         let waits_for_target = self.keeps(3);
         let Some(own) = &mut self.view else { return };
         let fits = choice.target.len() == own.view.members.len()
-            && choice.view.number == own.view.number.saturating_add(1);
+            && (choice.view.number == own.view.number.saturating_add(1)
+                || self.each && choice.view.number > own.view.number);
         if choice.ballot < own.promised {
             let (of, higher) = (key(&own.view), own.promised);
             return self.say(at, from, of, higher, What::Refuse);
@@ -128,7 +131,7 @@ impl<M: Octets> Views<M> {
         let Some(own) = &mut self.view else {
             // It has joined: nothing of the view before is delivered.
             if own_rank.is_some() {
-                self.is_ready = !self.config.state;
+                self.is_ready = !self.has_state;
                 self.enter(at, &choice.view);
             }
             return;
@@ -146,6 +149,9 @@ impl<M: Octets> Views<M> {
             // It keeps the way: others of the old view may have nobody else to ask.
             if self.leaves.is_some() {
                 return at.close();
+            }
+            if self.each {
+                return self.goes_alone(at.cx().now(), &choice.view);
             }
             self.fall_out(at);
             if self.keeps(8) {

@@ -12,9 +12,10 @@ use crate::wire::{self, Reader};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct ViewsHeader {
     /// 0: PREPARE, 1: PROMISE, 2: REFUSE, 3: ACCEPT, 4: ACCEPTED, 5: INSTALL, 6: JOIN, 7: READY, 8:
-    /// LEAVE, 9: ANNOUNCE, 10: NEWER, 11: UNHEARD.
+    /// LEAVE, 9: ANNOUNCE, 10: NEWER, 11: UNHEARD, 12: HERE, 13: MERGE, 14: MERGED.
     pub kind: u8,
-    /// Of PROMISE 1: it has the state, 2: it had accepted a view; of JOIN 1: it may begin a group.
+    /// Of PROMISE 1: it has the state, 2: it had accepted a view, 4: it suspects members; of JOIN 1:
+    /// it may begin a group; of ANNOUNCE 1: it is the first of its part.
     pub flags: u8,
     /// The number of the view of which it speaks.
     pub number: u32,
@@ -64,8 +65,9 @@ pub(super) struct Message {
 pub(super) enum What {
     /// Who hears this promises to take no lower ballot, and nothing more in this view.
     Prepare,
-    /// The answer: whether it has the state, what it has, and what it had accepted.
-    Promise { votes: bool, have: Vec<u32>, accepted: Option<Choice> },
+    /// The answer: whether it has the state, what it has, what it had accepted, and the ranks that
+    /// it suspects.
+    Promise { votes: bool, have: Vec<u32>, accepted: Option<Choice>, suspects: Vec<u16> },
     /// There is a higher ballot.
     Refuse,
     /// This is to be the next view.
@@ -74,18 +76,25 @@ pub(super) enum What {
     Accepted,
     /// This is the next view.
     Install(Choice),
-    /// Who says it wants to be a member, and whether it begins a group where there is none.
+    /// Who says it wants to be a member, of the view that HERE named; and whether it begins a group
+    /// where there is none.
     Join { founds: bool },
     /// It has the state.
     Ready,
     /// It does not want to be a member any more.
     Leave,
-    /// It is in this view, and cannot go on alone.
-    Announce,
-    /// There is a newer view.
+    /// It is in this view, and cannot go on alone; or it is the first of a part that does.
+    Announce { first: bool },
+    /// There is a newer view than that of the ballot.
     Newer(Arc<GroupView>),
     /// It has not heard the members of these ranks for long.
     Unheard(Vec<u16>),
+    /// Answers JOIN: this view is the one to be named. What was recorded of another names it not.
+    Here,
+    /// The first of this part wants to be in the next view with those of this view who stay.
+    Merge(Arc<GroupView>),
+    /// The answer: both are in this view.
+    Merged(Choice),
 }
 
 impl What {
@@ -100,9 +109,12 @@ impl What {
             What::Join { .. } => 6,
             What::Ready => 7,
             What::Leave => 8,
-            What::Announce => 9,
+            What::Announce { .. } => 9,
             What::Newer(_) => 10,
             What::Unheard(_) => 11,
+            What::Here => 12,
+            What::Merge(_) => 13,
+            What::Merged(_) => 14,
         }
     }
 }
@@ -122,17 +134,25 @@ impl Message {
         }
         .encode(&mut octets);
         match &self.what {
-            What::Promise { votes, have, accepted } => {
-                octets[1] = u8::from(*votes) | u8::from(accepted.is_some()) << 1;
+            What::Promise { votes, have, accepted, suspects } => {
+                octets[1] = u8::from(*votes)
+                    | u8::from(accepted.is_some()) << 1
+                    | u8::from(!suspects.is_empty()) << 2;
                 wire::push_counts(&mut octets, have);
                 if let Some(choice) = accepted {
                     wire::push_ballot(&mut octets, choice.ballot);
                     push_choice(&mut octets, choice);
                 }
+                if !suspects.is_empty() {
+                    wire::push_ranks(&mut octets, suspects);
+                }
             }
-            What::Accept(choice) | What::Install(choice) => push_choice(&mut octets, choice),
+            What::Accept(choice) | What::Install(choice) | What::Merged(choice) => {
+                push_choice(&mut octets, choice);
+            }
+            What::Announce { first } => octets[1] = u8::from(*first),
             What::Join { founds } => octets[1] = u8::from(*founds),
-            What::Newer(view) => wire::push_view(&mut octets, view),
+            What::Newer(view) | What::Merge(view) => wire::push_view(&mut octets, view),
             What::Unheard(ranks) => wire::push_ranks(&mut octets, ranks),
             _ => {}
         }
@@ -157,7 +177,8 @@ impl Message {
                 } else {
                     None
                 };
-                What::Promise { votes: flags & 1 != 0, have, accepted }
+                let suspects = if flags & 4 != 0 { front.ranks()? } else { Vec::new() };
+                What::Promise { votes: flags & 1 != 0, have, accepted, suspects }
             }
             2 => What::Refuse,
             3 => What::Accept(choice(&mut front, ballot)?),
@@ -166,9 +187,12 @@ impl Message {
             6 => What::Join { founds: flags & 1 != 0 },
             7 => What::Ready,
             8 => What::Leave,
-            9 => What::Announce,
+            9 => What::Announce { first: flags & 1 != 0 },
             10 => What::Newer(front.view()?.into()),
             11 => What::Unheard(front.ranks()?),
+            12 => What::Here,
+            13 => What::Merge(front.view()?.into()),
+            14 => What::Merged(choice(&mut front, ballot)?),
             _ => return None,
         };
         Some(Message { of, ballot, what })

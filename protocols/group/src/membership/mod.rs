@@ -8,6 +8,8 @@
 //! | `round.rs` | who proposes the next view: its first voter that is not suspected and stays |
 //! | `doubts.rs` | who is not heard, and by whom |
 //! | `join.rs` | who is in none, and who is left behind |
+//! | `parts.rs` | partitions in which each part goes on |
+//! | `view.rs` | who is in a view, and how many are enough |
 //!
 //! ```text
 //! proposer ── PREPARE(b) ──▸ all members
@@ -25,7 +27,9 @@ mod doubts;
 mod join;
 mod member;
 mod message;
+mod parts;
 mod round;
+mod view;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -42,9 +46,16 @@ use stackwright_wire::Message as Octets;
 use crate::layer::{GroupHooks, GroupPlace};
 use crate::log::AHEAD_MOST;
 use doubts::Doubts;
+use join::Answers;
 use message::{Choice, Message, ViewKey, What, key};
 pub use message::{ViewsHeader, reencoded};
-use round::Round;
+pub use parts::PartitionedViews;
+use parts::{Guest, Larger};
+use round::{Promise, Round};
+pub(crate) use view::quorum;
+#[cfg(test)]
+pub(crate) use view::quorum_of;
+use view::rank;
 
 const NAME: &str = "group membership";
 
@@ -54,12 +65,18 @@ const JOINERS_MOST: usize = 256;
 /// Of these, processes of one address.
 const NEIGHBOURS_MOST: usize = 8;
 
-/// One question of a process outside of the view is answered in this time, on average: an answer is
-/// longer than its question.
+/// One question of a process outside of the view is answered in this time, on average, where an
+/// answer is longer than its question.
 const ANSWER: Duration = Duration::from_millis(100);
 
 /// And that many at once.
 const ANSWERS_MOST: u32 = 8;
+
+/// And in this time where it is as long.
+const HINT: Duration = Duration::from_millis(1);
+
+/// And of a part that wants to merge.
+const MERGE: Duration = Duration::from_millis(10);
 
 /// Rounds for which a member that was left out does not join again.
 const LEFT_OUT: u32 = 10;
@@ -75,8 +92,6 @@ pub struct ViewsConfig {
     pub round: Duration,
     /// How long the application may take to stop casting; then its casts wait for the next view.
     pub patience: Duration,
-    /// Whether members have a state, so that one that joins votes after [`GroupOrder::Ready`] only.
-    pub state: bool,
     /// The rule that is left out, by its number; 0: none.
     #[cfg(test)]
     pub(crate) mutant: u8,
@@ -88,7 +103,6 @@ impl Default for ViewsConfig {
             founding: None,
             round: Duration::from_millis(300),
             patience: Duration::from_secs(1),
-            state: false,
             #[cfg(test)]
             mutant: 0,
         }
@@ -102,6 +116,11 @@ type Identity = (Participant, u64);
 pub struct Views<M> {
     config: ViewsConfig,
     group: Option<Participant>,
+    /// Whether a layer above has a state, so that a member that joins votes after
+    /// [`GroupOrder::Ready`] only.
+    has_state: bool,
+    /// Whether each part of a divided group goes on.
+    each: bool,
     own: Identity,
     /// Whether it has the state.
     is_ready: bool,
@@ -117,13 +136,21 @@ pub struct Views<M> {
     leavers: BTreeSet<Identity>,
     /// The way out of the last view, for members that are still in it.
     way_out: Option<(ViewKey, Choice)>,
+    /// A part with a larger view, and when this one is announced next.
+    larger: Option<Larger>,
+    announces: Instant,
+    /// Parts that want to be in the next view, by their first members; and those that came into
+    /// this one.
+    guests: BTreeMap<Identity, Guest>,
+    merged: Vec<(Identity, Ballot, Choice)>,
     /// The highest count of all ballots that were proposed, as far as it is known.
     most: u32,
     /// Before then no proposal is begun.
     waits: Instant,
     ticks: Instant,
-    /// When the answers that have left no longer count.
-    answers: Instant,
+    /// Answers to who is outside of the view: long ones, and short ones.
+    answers: Answers,
+    hints: Answers,
     /// Since when no group was heard of.
     silent: Instant,
     /// Until when it waits for the view without it.
@@ -175,6 +202,8 @@ impl<M: Octets> Views<M> {
         Views {
             config,
             group: None,
+            has_state: false,
+            each: false,
             own: (Participant::OTHER_END, 0),
             is_ready: false,
             view: None,
@@ -184,10 +213,15 @@ impl<M: Octets> Views<M> {
             readies: BTreeSet::new(),
             leavers: BTreeSet::new(),
             way_out: None,
+            larger: None,
+            announces: Instant::START,
+            guests: BTreeMap::new(),
+            merged: Vec::new(),
             most: 0,
             waits: Instant::START,
             ticks: Instant::END,
-            answers: Instant::START,
+            answers: Answers::NONE,
+            hints: Answers::NONE,
             silent: Instant::START,
             leaves: None,
             held: VecDeque::new(),
@@ -268,33 +302,33 @@ impl<M: Octets> Views<M> {
         let is_here = self.key() == Some(of);
         // A joiner is answered only where it is in the view already.
         let asks = match what {
-            What::Prepare | What::Announce => true,
+            What::Prepare | What::Announce { first: false } => true,
             What::Join { .. } => self.rank(from).is_some(),
             _ => false,
         };
-        if asks && !is_here && self.view.is_some() && from != self.own {
-            let now = at.cx().now();
-            if self.answers.since(now) > ANSWER * (ANSWERS_MOST - 1) {
-                return at.cx().dropped(NAME, "too many questions from outside of the view");
-            }
-            self.answers = self.answers.max(now) + ANSWER;
+        let is_outside = asks && !is_here && self.view.is_some() && from != self.own;
+        if is_outside && !self.answers.allows(at.cx().now(), ANSWER, ANSWERS_MOST) {
+            return at.cx().dropped(NAME, "too many questions from outside of the view");
         }
         match what {
             What::Prepare if is_here => self.prepare(at, from, ballot),
             What::Prepare => self.show_way_out(at, from.0, of),
-            What::Promise { votes, have, accepted } if is_here => {
-                self.promised(at, from, ballot, (votes, have), accepted);
+            What::Promise { votes, have, accepted, suspects } if is_here => {
+                self.promised(at, from, ballot, Promise { votes, have, suspects }, accepted);
             }
             What::Refuse if is_here => self.refused(at, ballot),
             What::Accept(choice) if is_here => self.offer(at, from.0, choice),
             What::Accepted if is_here => self.accepted(at, from, ballot),
             What::Install(choice) => self.told_to_install(at, of, choice),
-            What::Join { founds } => self.asked_to_join(at, from, founds),
+            What::Join { founds } => self.asked_to_join(at, from, of, founds),
+            What::Here => self.is_answered(at, from.0, of),
             What::Ready if self.rank(from).is_some() => drop(self.readies.insert(from)),
             What::Leave if self.rank(from).is_some() => drop(self.leavers.insert(from)),
-            What::Announce => self.announced(at, from, of, ballot),
+            What::Announce { first } => self.announced(at, from, (of, ballot), first),
+            What::Merge(view) => self.asked_to_merge(at, from, (of, ballot), &view),
+            What::Merged(choice) => self.is_merged(at, ballot, &choice.view),
             What::Unheard(ranks) if is_here => self.complained(at, from, ranks),
-            What::Newer(view) => self.left_behind(at, &view),
+            What::Newer(view) => self.left_behind(at, ballot, &view),
             _ => {}
         }
     }
@@ -309,6 +343,8 @@ impl<M: Octets> Views<M> {
         let me = rank(view, self.own).map(|rank| Rank(rank as u16));
         let view = Arc::new(GroupView { me, ..view.clone() });
         self.round = None;
+        self.larger = None;
+        self.guests.clear();
         self.joiners.clear();
         self.readies.clear();
         self.leavers.clear();
@@ -345,34 +381,10 @@ impl<M: Octets> Views<M> {
     }
 }
 
-/// Returns the rank of a process in a view.
-fn rank(view: &GroupView, who: Identity) -> Option<usize> {
-    view.members.iter().position(|member| (member.participant, member.incarnation) == who)
-}
-
-/// Returns whether those voters that `has` names are a quorum: a majority, or half of them with the
-/// first. `halves` is so but in a mutant.
-pub(crate) fn quorum(view: &GroupView, halves: bool, has: impl Fn(usize) -> bool) -> bool {
-    let is_half = || {
-        let voters = || view.members.iter().enumerate().filter(|(_, member)| member.votes);
-        2 * voters().filter(|(rank, _)| has(*rank)).count() == voters().count()
-    };
-    view.is_quorum(|Rank(rank)| has(usize::from(rank))) && (halves || !is_half())
-}
-
-/// Returns whether the processes that `has` names are a quorum of a view.
-#[cfg(test)]
-pub(crate) fn quorum_of(view: &GroupView, has: impl Fn(Identity) -> bool) -> bool {
-    quorum(view, true, |rank| {
-        let member = view.members[rank];
-        has((member.participant, member.incarnation))
-    })
-}
-
 impl<M: Octets> GroupHooks<M> for Views<M> {
     const FACTS: Facts = Facts {
         needs: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE),
-        gives: Guarantees::VIEWS.and(Guarantees::SYNCHRONY),
+        gives: Guarantees::VIEWS.and(Guarantees::SYNCHRONY).and(Guarantees::PRIMARY),
         passes: Guarantees::RELIABLE
             .and(Guarantees::ORDERED)
             .and(Guarantees::ONCE)
@@ -399,6 +411,10 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
 
     fn order(&mut self, at: &mut dyn GroupPlace<M>, order: GroupOrder<M>) {
         match order {
+            GroupOrder::Layer(layer) => {
+                self.has_state |= layer.gives.has(Guarantees::STATE);
+                at.order(GroupOrder::Layer(layer));
+            }
             GroupOrder::Blocked => self.stopped(at),
             GroupOrder::Ready => {
                 self.is_ready = true;
@@ -454,7 +470,7 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
     }
 
     fn ended(&mut self) {
-        *self = Views::new(self.config);
+        *self = Views { each: self.each, ..Views::new(self.config) };
     }
 
     fn timeout(&mut self, at: &mut dyn GroupPlace<M>) {
@@ -466,6 +482,7 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
         if self.view.is_some() {
             self.lose_patience(at);
             self.speak_up(at);
+            self.announce(at);
             self.go_on(at);
         } else {
             self.join(at);

@@ -5,7 +5,7 @@ use std::vec::Vec;
 
 use stackwright_compose::{Over, stack};
 use stackwright_contract::services::{
-    Credit, DatagramsRequest, GroupsIndication, GroupsRequest, MessageProperties,
+    Credit, DatagramsRequest, GroupView, GroupsIndication, GroupsRequest, MessageProperties,
 };
 use stackwright_contract::{Duration, Handle, IndicationOf};
 use stackwright_simulator::{CheckedDatagrams, Deed, Event, Heard, StationId};
@@ -70,10 +70,19 @@ fn outside(name: u64, port: u16, incarnation: u64, message: &[u8]) -> Vec<u8> {
     [mesh(OUTSIDE, port, 0), front, message.to_vec()].concat()
 }
 
-/// JOIN of a process that begins no group.
+/// JOIN of a process that begins no group, to no view.
 fn join(name: u64, port: u16, incarnation: u64) -> Vec<u8> {
     let message = [&[6, 0][..], &[0; 4 + 12 + 12]].concat();
     outside(name, port, incarnation, &[nak(2, 0, 0), message].concat())
+}
+
+/// JOIN to the view that there is.
+fn join_view(calm: &Calm, port: u16, incarnation: u64) -> Vec<u8> {
+    let view = calm.view(0).unwrap();
+    let mut octets = [&[6, 0][..], &view.number.to_be_bytes()].concat();
+    wire::push_ballot(&mut octets, view.ballot);
+    octets.extend([0; 12]);
+    outside(wire::group(group()), port, incarnation, &[nak(2, 0, 0), octets].concat())
 }
 
 fn tag(calm: &Calm) -> u32 {
@@ -131,7 +140,7 @@ fn stacks_do_not_mix() {
 fn packets_of_an_old_view_change_nothing() {
     const LATER: Duration = Duration::from_secs(10);
     let mut calm = Calm::new(3, 4, 1, 0);
-    for from in 0..3 {
+    for from in 0..4 {
         for to in (0..4).filter(|to| *to != from) {
             let deed = Deed::Duplicate { by: LATER };
             let events = (0..400).map(|nth| Event { nth, deed }).collect();
@@ -158,10 +167,10 @@ fn a_flood_of_joins_is_bounded() {
     let mut calm = Calm::new(3, 3, 1, 0);
     let stranger = stranger(&mut calm);
     calm.world.keep_drops();
-    let (name, mut most) = (wire::group(group()), 0);
+    let mut most = 0;
     for turn in 0..500_u64 {
         for nth in 0..100 {
-            let octets = join(name, 1000 + (nth as u16), 100 * turn + nth);
+            let octets = join_view(&calm, 1000 + (nth as u16), 100 * turn + nth);
             say(&mut calm, stranger, &octets);
         }
         calm.world.run_for(Duration::from_millis(1));
@@ -173,6 +182,43 @@ fn a_flood_of_joins_is_bounded() {
     assert!(answered < 5_000, "{answered} packets answer 50 000");
     assert!(calm.comes_together(&[0, 1, 2], 5000), "and none of them stays");
     assert_eq!(calm.broken(), [""; 0]);
+}
+
+/// What was recorded of a process names another view, if any: it is asked which one it means.
+#[test]
+fn who_joins_names_the_view() {
+    let mut calm = Calm::new(3, 3, 1, 0);
+    let stranger = stranger(&mut calm);
+    let number = calm.view(0).unwrap().number;
+    let heard = calm.world.network().counts(host(0), host(EVIL)).offered;
+    for turn in 0..20_000 {
+        say(&mut calm, stranger, &join(wire::group(group()), 4370, turn));
+        calm.world.run_for(Duration::from_micros(50));
+    }
+    assert_eq!(calm.view(0).unwrap().number, number, "no view follows");
+    let answered = calm.world.network().counts(host(0), host(EVIL)).offered - heard;
+    assert!((500..=1300).contains(&answered), "{answered} answers in a second");
+    let octets = join_view(&calm, 4370, 7);
+    say(&mut calm, stranger, &octets);
+    assert!(calm.passes(500, |calm| calm.view(0).unwrap().members.len() == 4), "it joins");
+}
+
+/// NEWER of a group that was here before, under the same name and with the same key.
+#[test]
+fn an_answer_of_another_life_of_the_group_is_ignored() {
+    let mut calm = Calm::new(3, 3, 1, 0);
+    let stranger = stranger(&mut calm);
+    let here = calm.view(0).unwrap().clone();
+    let mut newer = [&[10, 0][..], &500_u32.to_be_bytes(), &[0; 12 + 12]].concat();
+    wire::push_view(
+        &mut newer,
+        &GroupView { number: 500, members: here.members[1..].into(), ..(*here).clone() },
+    );
+    let octets = outside(wire::group(group()), 4370, 7, &[nak(2, 0, 0), newer].concat());
+    say(&mut calm, stranger, &octets);
+    calm.world.run_for(Duration::from_secs(2));
+    assert_eq!(calm.view(0), Some(&here), "it stays");
+    assert!(calm.are_together(&[0, 1, 2]) && calm.broken().is_empty());
 }
 
 /// ANNOUNCE of the view before: each answer is longer, and there are ten a second.

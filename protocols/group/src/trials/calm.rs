@@ -1,21 +1,22 @@
 //! Members on links that lose nothing but what a trial says: one fault at a time, at any moment.
 
-use std::sync::{Arc, Mutex};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::vec::Vec;
 
 use fastrand::Rng;
 use stackwright_contract::services::{GroupView, GroupsRequest};
 use stackwright_contract::{Duration, Participant};
-use stackwright_simulator::{Conditions, Deed, Event, StationId, World};
+use stackwright_simulator::{Conditions, Deed, Event, GroupRecord, StationId, World};
 
-use super::checker::{Facts, Member};
-use super::seeds::{M, Stack, added, host, open};
+use super::seeds::{M, Process, Stack, added, host, open};
 
 /// A group, and whoever may join it.
 pub(super) struct Calm {
     pub(super) world: World<M>,
-    pub(super) members: Vec<StationId<Stack, Member>>,
-    pub(super) facts: Arc<Mutex<Facts>>,
+    pub(super) members: Vec<StationId<Stack, Process>>,
+    pub(super) facts: Rc<RefCell<GroupRecord>>,
     random: Rng,
 }
 
@@ -23,7 +24,7 @@ impl Calm {
     /// Returns `first` of `all` members in one view.
     pub(super) fn new(first: usize, all: usize, seed: u64, mutant: u8) -> Self {
         let mut world = World::new(seed);
-        let facts: Arc<Mutex<Facts>> = Arc::default();
+        let facts: Rc<RefCell<GroupRecord>> = Rc::default();
         let members = added(&mut world, all, mutant, &facts);
         let random = Rng::with_seed(seed);
         let mut calm = Calm { world, members, facts, random };
@@ -81,6 +82,12 @@ impl Calm {
         self.world.application(self.members[station]).view.as_ref()
     }
 
+    /// Returns whether somebody wants to join the view of a member.
+    pub(super) fn has_joiners(&self, station: usize) -> bool {
+        let stack = self.world.stack(self.members[station]);
+        stack.lower.lower.lower.upper.hooks().has_joiners()
+    }
+
     /// Returns whether a member has accepted the next view.
     pub(super) fn accepted(&self, station: usize) -> bool {
         let stack = self.world.stack(self.members[station]);
@@ -135,6 +142,6 @@ impl Calm {
 
     /// Returns what of the promises was broken.
     pub(super) fn broken(&self) -> Vec<&'static str> {
-        self.facts.lock().unwrap().broken.clone()
+        self.facts.borrow().broken()
     }
 }

@@ -66,7 +66,7 @@ fn stuck(seed: u64, mutant: u8) -> Option<(Instant, Cuts)> {
                 since[*station] = now;
             }
         }
-        let so_far = calm.facts.lock().unwrap().deliveries;
+        let so_far = calm.facts.borrow().deliveries;
         if so_far > deliveries {
             (deliveries, delivered) = (so_far, now);
         }
@@ -79,6 +79,35 @@ fn stuck(seed: u64, mutant: u8) -> Option<(Instant, Cuts)> {
     calm.heal();
     assert!(calm.comes_together(&all, 8000), "seed {seed}: all are together again");
     None
+}
+
+/// Returns whether members that all others hear are left out, where the first does not hear them.
+fn leaves_out_by_the_deaf(seed: u64, mutant: u8) -> bool {
+    let count = 5 + (seed % 3) as usize;
+    let mut random = Rng::with_seed(seed);
+    let mut calm = Calm::new(count, count, seed, mutant);
+    let mut unheard: Vec<usize> = (1..count).collect();
+    random.shuffle(&mut unheard);
+    unheard.truncate(random.usize(2..=(count - 1) / 2));
+    unheard.iter().for_each(|other| calm.cut(*other, 0, true));
+    let others: Vec<_> = (1..count).collect();
+    for _ in 0..300 {
+        calm.step(&others);
+        if others.iter().any(|station| calm.view(*station).is_none()) {
+            return true;
+        }
+    }
+    assert!(calm.are_together(&others), "seed {seed}: they go on without it");
+    assert_eq!(calm.broken(), [""; 0]);
+    false
+}
+
+#[test]
+fn who_does_not_hear_leaves_nobody_out() {
+    for seed in seeds(20) {
+        assert!(!leaves_out_by_the_deaf(seed, 0), "seed {seed}");
+        assert!(leaves_out_by_the_deaf(seed, 14), "rule 14 is not missed with seed {seed}");
+    }
 }
 
 #[test]

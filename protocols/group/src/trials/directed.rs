@@ -5,11 +5,24 @@ use stackwright_simulator::Deed;
 
 use super::calm::Calm;
 
+/// With a layer above that has a state, which nobody but the stack says.
+#[test]
+fn a_joiner_votes_when_it_has_the_state() {
+    let mut calm = Calm::new(3, 4, 1, 0);
+    calm.open(3);
+    assert!(calm.passes(1000, |calm| calm.view(3).is_some()), "it joins");
+    let votes = |calm: &Calm| calm.view(3).unwrap().members.last().unwrap().votes;
+    assert!(!votes(&calm));
+    assert!(calm.passes(1000, votes), "and votes");
+}
+
 /// Whether a joiner that was not told is in the view at once, and no other view is needed.
 fn joins_at_once(seed: u64, mutant: u8) -> bool {
     let mut calm = Calm::new(3, 4, seed, mutant);
-    (0..3).for_each(|from| calm.cut(from, 3, true));
     calm.open(3);
+    // It has heard which view there is, and named it.
+    assert!(calm.passes(500, |calm| calm.has_joiners(0)), "it asks");
+    (0..3).for_each(|from| calm.cut(from, 3, true));
     let has_joined = |calm: &Calm| (0..3).all(|at| calm.view(at).unwrap().members.len() == 4);
     assert!(calm.passes(1000, has_joined), "the others are in a view with it");
     let number = calm.view(0).unwrap().number;

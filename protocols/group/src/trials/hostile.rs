@@ -154,7 +154,8 @@ pub(super) fn view(number: u32) -> GroupNotice<SingleBuffer> {
     let member = |place| GroupMember { participant: at(place), incarnation: 1, votes: place < 2 };
     let members = (0..3).map(member).collect();
     let (ballot, me) = (Ballot::default(), Some(Rank(2)));
-    GroupNotice::View(Arc::new(GroupView { number, ballot, members, me, primary: true }))
+    let parts = Vec::new();
+    GroupNotice::View(Arc::new(GroupView { number, ballot, members, me, primary: true, parts }))
 }
 
 /// A message of 1000 octets, with a header of [`TotalOrder`].

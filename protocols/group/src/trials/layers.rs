@@ -105,7 +105,8 @@ fn kept(views: &[usize]) -> Vec<usize> {
         };
         let (ballot, me) = (Ballot::default(), Some(Rank(0)));
         let (number, members) = (number as u32, (0..*members).map(member).collect());
-        let view = GroupView { number, ballot, members, me, primary: true };
+        let parts = Vec::new();
+        let view = GroupView { number, ballot, members, me, primary: true, parts };
         nak.order(&mut place, GroupOrder::Install(Arc::new(view)));
         let before = nak.octets();
         while place.above.covers(Credit { octets: PIECE, messages: 1 }) {

@@ -60,6 +60,7 @@ fn log() -> (Lone<Nak<M>>, u32) {
         members: (0..3).map(member).collect(),
         me: Some(Default::default()),
         primary: true,
+        parts: Vec::new(),
     };
     let tag = wire::tag(0, &view);
     let order = GroupOrder::Install(Arc::new(view));
@@ -187,8 +188,14 @@ const PREPARE: u8 = 0;
 const ACCEPT: u8 = 3;
 const INSTALL: u8 = 5;
 
-fn join() -> M {
-    M::with_headroom(64, &[&[6, 0][..], &[0; HEAD - 2]].concat())
+/// JOIN to the view of this member.
+fn join(lone: &Lone<Views<M>>) -> M {
+    let hooks = lone.stack.hooks();
+    let view = hooks.views().0.next().unwrap();
+    let mut octets = [&[6, 0][..], &view.number.to_be_bytes()].concat();
+    wire::push_ballot(&mut octets, view.ballot);
+    octets.extend([0; 12]);
+    M::with_headroom(64, &octets)
 }
 
 /// A member promises that it has casts that nobody can have cast.
@@ -196,13 +203,15 @@ fn promises(most: u32) -> (bool, usize) {
     let founding = Some(stackwright_contract::Duration::from_millis(100));
     let mut lone = opened(Views::new(ViewsConfig { founding, ..ViewsConfig::default() }));
     pass(&mut lone);
-    hears(&mut lone, 1, join());
+    let asks = join(&lone);
+    hears(&mut lone, 1, asks);
     pass(&mut lone);
     let members = |lone: &Lone<Views<M>>| {
         lone.stack.hooks().views().0.next().map_or(0, |view| view.members.len())
     };
     assert_eq!(members(&lone), 2);
-    hears(&mut lone, 2, join());
+    let asks = join(&lone);
+    hears(&mut lone, 2, asks);
     lone.wait(50);
     let said = serve(&mut lone);
     let order = GroupOrder::Blocked;

@@ -5,12 +5,12 @@
 
 mod attacks;
 mod calm;
-mod checker;
 mod cuts;
 mod directed;
 mod hostile;
 mod layers;
 mod liars;
 mod nth;
+mod parts;
 mod seeds;
 mod totality;

@@ -1,8 +1,9 @@
 //! Every stack of layers that the rule book accepts keeps what its facts say; every other is
 //! refused with a sentence.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::string::String;
-use std::sync::{Arc, Mutex};
 use std::vec::Vec;
 use std::{format, thread, vec};
 
@@ -13,10 +14,9 @@ use stackwright_contract::services::{
     Batch, Credit, GroupNotice, GroupOrder, GroupProperties, GroupsRequest,
 };
 use stackwright_contract::{Duration, Facts, Guarantees, Instant, Participant, Protocol};
-use stackwright_simulator::{CheckedDatagrams, Conditions, StationId, World, seeds};
+use stackwright_simulator::{CheckedDatagrams, Conditions, GroupRecord, StationId, World, seeds};
 
-use super::checker::{Facts as Known, Member};
-use super::seeds::{M, at, host, open};
+use super::seeds::{M, Process, at, host, open};
 use crate::layer::{GroupHooks, GroupPlace};
 use crate::{
     CastFragments, CausalOrder, Detector, GroupSeal, Mesh, MeshConfig, MicroLayer, Nak, NakConfig,
@@ -48,22 +48,22 @@ enum Any {
 }
 
 /// Makes a layer.
-type Make = fn(founds: bool, has_state: bool) -> Any;
+type Make = fn(founds: bool) -> Any;
 
 /// All kinds. The last belongs on the carrier, and fits anywhere.
 const KINDS: [(Facts, Make); 9] = [
-    (facts::<Nak<M>>(), |_, _| Any::Nak(Nak::new(NakConfig::default()))),
-    (facts::<CastFragments<M>>(), |_, _| Any::Fragments(CastFragments::new(5))),
-    (facts::<Detector>(), |_, _| Any::Silence(Detector::new(Duration::from_millis(200)))),
-    (facts::<Views<M>>(), |founds, state| {
+    (facts::<Nak<M>>(), |_| Any::Nak(Nak::new(NakConfig::default()))),
+    (facts::<CastFragments<M>>(), |_| Any::Fragments(CastFragments::new(5))),
+    (facts::<Detector>(), |_| Any::Silence(Detector::new(Duration::from_millis(200)))),
+    (facts::<Views<M>>(), |founds| {
         let founding = founds.then_some(Duration::from_millis(100));
-        Any::Views(Views::new(ViewsConfig { founding, state, ..ViewsConfig::default() }))
+        Any::Views(Views::new(ViewsConfig { founding, ..ViewsConfig::default() }))
     }),
-    (facts::<SafeDelivery<M>>(), |_, _| Any::Safe(SafeDelivery::new())),
-    (facts::<CausalOrder<M>>(), |_, _| Any::Causal(CausalOrder::new())),
-    (facts::<TotalOrder<M>>(), |_, _| Any::Total(TotalOrder::new())),
-    (facts::<StateTransfer<M>>(), |_, _| Any::State(StateTransfer::new())),
-    (facts::<GroupSeal>(), |_, _| Any::Seal(GroupSeal::new([7; 16]))),
+    (facts::<SafeDelivery<M>>(), |_| Any::Safe(SafeDelivery::new())),
+    (facts::<CausalOrder<M>>(), |_| Any::Causal(CausalOrder::new())),
+    (facts::<TotalOrder<M>>(), |_| Any::Total(TotalOrder::new())),
+    (facts::<StateTransfer<M>>(), |_| Any::State(StateTransfer::new())),
+    (facts::<GroupSeal>(), |_| Any::Seal(GroupSeal::new([7; 16]))),
 ];
 const DETECTOR: usize = 2;
 const VIEWS: usize = 3;
@@ -168,20 +168,20 @@ fn promises(layers: &[usize]) -> Guarantees {
 
 struct Scene {
     world: World<M>,
-    members: Vec<StationId<Layers, Member>>,
-    known: Arc<Mutex<Known>>,
+    members: Vec<StationId<Layers, Process>>,
+    known: Rc<RefCell<GroupRecord>>,
 }
 
 impl Scene {
     fn new(layers: &[usize], seed: u64, promised: Guarantees) -> Self {
         let mut world = World::new(seed);
-        let known: Arc<Mutex<Known>> = Arc::default();
-        known.lock().unwrap().lacks = Guarantees::ALL.without(promised);
+        let known: Rc<RefCell<GroupRecord>> = Rc::default();
+        known.borrow_mut().lacks = Guarantees::ALL.without(promised);
         let peers: Vec<_> = (0..MEMBERS).map(at).collect();
         let members = (0..MEMBERS).map(|station| {
             let mut layers = layers.iter().map(|kind| {
                 let (_, make) = KINDS[*kind];
-                MicroLayer::new(make(station == 0, layers.contains(&STATE)))
+                MicroLayer::new(make(station == 0))
             });
             let mut next = || layers.next().unwrap_or(MicroLayer::new(Any::Nothing(Nothing)));
             let udp = CheckedDatagrams::checked(host(station), Credit::ROOM);
@@ -194,7 +194,7 @@ impl Scene {
             let six = Over::new(next(), five);
             let seven = Over::new(next(), six);
             let stack = Layers::new(next(), seven);
-            world.add(host(station), stack, Member::new(known.clone(), station as u32))
+            world.add(host(station), stack, Process::new(known.clone(), station as u32))
         });
         let members = members.collect();
         let mut scene = Scene { world, members, known };
@@ -270,16 +270,16 @@ fn run(layers: &[usize], seed: u64, promised: Guarantees) -> Option<String> {
             _ => {}
         }
     }
-    let before = scene.known.lock().unwrap().deliveries;
+    let before = scene.known.borrow().deliveries;
     let goes_on = (0..1500).any(|_| {
         scene.step(&mut random);
-        scene.are_together() && scene.known.lock().unwrap().deliveries > before + 60
+        scene.are_together() && scene.known.borrow().deliveries > before + 60
     });
-    let known = scene.known.lock().unwrap();
+    let known = scene.known.borrow();
     let is_well = known.broken.is_empty() && goes_on;
     (!is_well).then(|| {
         let names: Vec<_> = layers.iter().map(|kind| KINDS[*kind].0.name).collect();
-        let (broken, deliveries) = (&known.broken, known.deliveries - before);
+        let (broken, deliveries) = (known.broken(), known.deliveries - before);
         format!("{names:?}, seed {seed}: {broken:?}, goes on {goes_on}, {deliveries} delivered")
     })
 }

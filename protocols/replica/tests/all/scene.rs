@@ -106,7 +106,7 @@ impl Scene {
         let peers: Vec<_> = (0..count).map(at).collect();
         let processes = (0..count).map(|station| {
             let founding = (station == 0).then_some(Duration::from_millis(100));
-            let config = ViewsConfig { founding, state: true, ..ViewsConfig::default() };
+            let config = ViewsConfig { founding, ..ViewsConfig::default() };
             let udp = CheckedDatagrams::checked(host(station), Credit::ROOM);
             let mesh = Over::new(Mesh::new(MeshConfig { peers: peers.clone() }), udp);
             let casts = Over::new(MicroLayer::new(Nak::new(NakConfig::default())), mesh);
