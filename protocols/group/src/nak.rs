@@ -197,8 +197,7 @@ impl<M: Message> Nak<M> {
     }
 
     fn give(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
-        self.above.give(credit);
-        at.give(self.above.take());
+        at.give(self.above.pass(credit));
     }
 
     fn received(&mut self, at: &mut dyn GroupPlace<M>, origin: usize, number: u32, cast: Cast<M>) {
