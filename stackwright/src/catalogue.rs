@@ -172,6 +172,8 @@ catalogue! {
         => stackwright_group::described::membership,
     stackwright_group::MicroLayer<M, stackwright_group::Nak<M>>: "messages to all of a group, each sender's in order, repeated until all have them"
         => stackwright_group::described::nak,
+    stackwright_group::MicroLayer<M, stackwright_group::RingDetector>: "each member of a large group asks three others whether they live"
+        => stackwright_group::described::ring,
     stackwright_group::MicroLayer<M, stackwright_group::SafeDelivery<M>>: "messages of a group that a quorum has, so that they outlive whoever vanishes"
         => stackwright_group::described::safe,
     stackwright_group::MicroLayer<M, stackwright_group::GroupSeal>: "a group whose members have a key, and hear nobody else"

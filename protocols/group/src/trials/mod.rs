@@ -12,5 +12,6 @@ mod hostile;
 mod layers;
 mod liars;
 mod nth;
+mod ring;
 mod seeds;
 mod totality;
