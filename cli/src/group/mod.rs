@@ -6,8 +6,10 @@
 //! | `talk.rs` | lines to all |
 //! | `store.rs`, `clients.rs` | a replicated store, and its clients |
 //! | `status.rs` | how a replica sees its group |
+//! | `perf.rs` | how much its members can cast |
 
 mod clients;
+mod perf;
 mod status;
 mod store;
 mod talk;
@@ -30,6 +32,7 @@ use crate::graphs;
 use crate::problem::Problem;
 use crate::quantity::patience;
 use crate::stacks::Message;
+use perf::GroupPerf;
 use status::Status;
 use store::Store;
 use talk::Talk;
@@ -43,6 +46,9 @@ pub(crate) enum Group {
     Store(Store),
     /// Ask a replica who is in its group, who lags behind, and why nothing can be written.
     Status(Status),
+    /// Measure how much the members of a group can cast, and in which time: each of them runs this
+    /// command.
+    Perf(GroupPerf),
 }
 
 /// How a member joins.
@@ -88,6 +94,7 @@ pub(crate) fn run(group: &Group) -> Result<(), Problem> {
         Group::Talk(talk) => talk.run(),
         Group::Store(store) => store.run(),
         Group::Status(status) => status.run(),
+        Group::Perf(perf) => perf.run(),
     }
 }
 
@@ -97,6 +104,7 @@ impl Group {
             Group::Talk(talk) => talk.json,
             Group::Store(store) => store.json,
             Group::Status(status) => status.json,
+            Group::Perf(perf) => perf.json,
         }
     }
 }
@@ -126,11 +134,22 @@ impl Joining {
         built_in: &str,
         upper: &Facts,
     ) -> Result<(Driver, Stack<T>), Problem> {
+        self.layered(built_in, &[], upper)
+    }
+
+    /// The same, with more layers on top of the one that is built in.
+    fn layered<T: Speaks<Message, Readiness>>(
+        &self,
+        built_in: &str,
+        layers: &[&str],
+        upper: &Facts,
+    ) -> Result<(Driver, Stack<T>), Problem> {
         let described = match &self.stack {
             Some(file) => graphs::load::<T>(file)?,
             None => {
                 let key = self.key_file.as_deref().map(key).transpose()?;
                 Described::of_group(built_in, &self.with, self.detect, !self.join, key)?
+                    .topped(layers)?
             }
         };
         let (driver, stack) = graphs::alone(&described, false)?;

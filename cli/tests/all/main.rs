@@ -10,6 +10,7 @@ mod ftp;
 mod grants;
 mod graph;
 mod group;
+mod group_perf;
 mod group_store;
 mod group_talk;
 mod jis;
