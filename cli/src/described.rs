@@ -187,6 +187,18 @@ impl Described {
         Self::read(self.name.clone(), kept.to_string()).unwrap_or(self)
     }
 
+    /// The same with more layers of a group on its top, none of which has parameters.
+    pub(crate) fn topped(self, layers: &[&str]) -> Result<Self, Problem> {
+        let Described { name, mut text, .. } = self;
+        for layer in layers {
+            let (before, rest) = text.split_once("top = \"").expect("it has one");
+            let (top, rest) = rest.split_once('"').expect("it ends");
+            let table = format!("[{layer}]\nprotocol = \"group {layer}\"\nover = \"{top}\"");
+            text = format!("{before}top = \"{layer}\"\n\n{table}{rest}");
+        }
+        Self::read(name, text)
+    }
+
     fn read(name: String, text: String) -> Result<Self, Problem> {
         match Description::read(&text) {
             Ok(description) => Ok(Described { name, description, text }),

@@ -30,13 +30,15 @@ mod outcome;
 mod place;
 mod requests;
 mod serve;
-mod shown;
+pub(crate) mod shown;
 mod transactions;
 mod transport;
 mod words;
 
 pub(crate) use alone::alone;
 pub(crate) use arguments::Perf;
+pub(crate) use requests::LONGEST;
+pub(crate) use words::{Kind, SHORTEST, Word};
 
 use std::time::Duration;
 
@@ -84,6 +86,6 @@ fn measure(run: &Run) -> Result<Outcome, Problem> {
 
 /// The processor time of this thread so far, the kernel's part included: each end of a measurement
 /// has one thread. It is asked of the C library, as the [clock](stackwright_drivers::Clock) is.
-fn processor() -> Duration {
+pub(crate) fn processor() -> Duration {
     ClockId::CLOCK_THREAD_CPUTIME_ID.now().expect("the system has this clock").into()
 }

@@ -174,6 +174,8 @@ catalogue! {
         => stackwright_group::described::nak,
     stackwright_group::MicroLayer<M, stackwright_group::PartitionedViews<M>>: "views in each part of a divided group"
         => stackwright_group::described::parts,
+    stackwright_group::MicroLayer<M, stackwright_group::RingDetector>: "each member of a large group asks three others whether they live"
+        => stackwright_group::described::ring,
     stackwright_group::MicroLayer<M, stackwright_group::SafeDelivery<M>>: "messages of a group that a quorum has, so that they outlive whoever vanishes"
         => stackwright_group::described::safe,
     stackwright_group::MicroLayer<M, stackwright_group::GroupSeal>: "a group whose members have a key, and hear nobody else"

@@ -7,9 +7,11 @@
 //! | `store.rs`, `clients.rs` | a replicated store, and its clients |
 //! | `status.rs` | how a replica sees its group |
 //! | `lab/` | what a stack promises, in a simulated network |
+//! | `perf.rs` | how much its members can cast |
 
 mod clients;
 mod lab;
+mod perf;
 mod status;
 mod store;
 mod talk;
@@ -33,6 +35,7 @@ use crate::problem::Problem;
 use crate::quantity::patience;
 use crate::stacks::Message;
 use lab::Lab;
+use perf::GroupPerf;
 use status::Status;
 use store::Store;
 use talk::Talk;
@@ -47,6 +50,9 @@ pub(crate) enum Group {
     /// Ask a replica who is in its group, who lags behind, and why nothing can be written.
     Status(Status),
     Lab(Lab),
+    /// Measure how much the members of a group can cast, and in which time: each of them runs this
+    /// command.
+    Perf(GroupPerf),
 }
 
 /// How a member joins.
@@ -93,6 +99,7 @@ pub(crate) fn run(group: &Group) -> Result<(), Problem> {
         Group::Store(store) => store.run(),
         Group::Status(status) => status.run(),
         Group::Lab(lab) => lab.run(),
+        Group::Perf(perf) => perf.run(),
     }
 }
 
@@ -103,6 +110,7 @@ impl Group {
             Group::Store(store) => store.json,
             Group::Status(status) => status.json,
             Group::Lab(lab) => lab.json,
+            Group::Perf(perf) => perf.json,
         }
     }
 }
@@ -132,11 +140,22 @@ impl Joining {
         built_in: &str,
         upper: &Facts,
     ) -> Result<(Driver, Stack<T>), Problem> {
+        self.layered(built_in, &[], upper)
+    }
+
+    /// The same, with more layers on top of the one that is built in.
+    fn layered<T: Speaks<Message, Readiness>>(
+        &self,
+        built_in: &str,
+        layers: &[&str],
+        upper: &Facts,
+    ) -> Result<(Driver, Stack<T>), Problem> {
         let described = match &self.stack {
             Some(file) => graphs::load::<T>(file)?,
             None => {
                 let key = self.key_file.as_deref().map(key).transpose()?;
                 Described::of_group(built_in, &self.with, self.detect, !self.join, key)?
+                    .topped(layers)?
             }
         };
         let (driver, stack) = graphs::alone(&described, false)?;

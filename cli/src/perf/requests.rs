@@ -21,7 +21,7 @@ use crate::problem::Problem;
 /// The octets of a request where nobody says it.
 const SIZE: usize = 64;
 /// The longest exchange that is told apart, in nanoseconds: a minute.
-pub(super) const LONGEST: u64 = 60_000_000_000;
+pub(crate) const LONGEST: u64 = 60_000_000_000;
 /// Where one may be lost it is said again so soon.
 pub(super) const AGAIN: Duration = Duration::from_millis(500);
 

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use crate::report::say;
 
 /// An amount of octets.
-pub(super) fn amount(octets: u64) -> String {
+pub(crate) fn amount(octets: u64) -> String {
     scaled(octets as f64, "B")
 }
 
 /// A rate.
-pub(super) fn rate(octets: u64, took: Duration) -> String {
+pub(crate) fn rate(octets: u64, took: Duration) -> String {
     scaled(8.0 * octets as f64 / took.as_secs_f64().max(1e-9), "b/s")
 }
 
@@ -28,7 +28,7 @@ fn scaled(mut value: f64, unit: &str) -> String {
 }
 
 /// How long a step of an exchange took.
-pub(super) fn short(took: Duration) -> String {
+pub(crate) fn short(took: Duration) -> String {
     match took.as_secs_f64() {
         seconds if seconds < 1e-3 => format!("{:.1} µs", seconds * 1e6),
         seconds if seconds < 1.0 => format!("{:.2} ms", seconds * 1e3),

@@ -5,18 +5,18 @@ use stackwright::wire::{FieldValue, Header};
 /// What stands in front of each message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 #[header(crate = stackwright::wire)]
-pub(super) struct Word {
+pub(crate) struct Word {
     /// What the message is.
     #[bits(8)]
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     /// Which of its kind; of an end, how many messages were sent before it.
     #[bits(48)]
-    pub(super) number: u64,
+    pub(crate) number: u64,
 }
 
 impl Word {
     /// The word that a message begins with.
-    pub(super) fn begins<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
+    pub(crate) fn begins<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let first = pieces.next()?;
         if let Some(word) = first.first_chunk::<{ Word::LENGTH }>() {
             return Self::decode(word).ok();
@@ -29,7 +29,7 @@ impl Word {
 
 /// What a message is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Is counted.
     Data = 1,
     /// Is counted, and answered by `Reply` with the same octets.
@@ -59,21 +59,21 @@ impl FieldValue for Kind {
 /// What the receiver has counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Header)]
 #[header(crate = stackwright::wire)]
-pub(super) struct Report {
+pub(crate) struct Report {
     /// In messages of data and requests.
-    pub(super) octets: u64,
+    pub(crate) octets: u64,
     /// How many of them.
-    pub(super) messages: u64,
+    pub(crate) messages: u64,
     /// From the first of them to the last, in nanoseconds.
-    pub(super) took: u64,
+    pub(crate) took: u64,
     /// What the receiver's thread took of the processor since the first, in nanoseconds.
-    pub(super) processor: u64,
+    pub(crate) processor: u64,
     /// How many octets that thread copied.
-    pub(super) copied: u64,
+    pub(crate) copied: u64,
 }
 
 /// The shortest message.
-pub(super) const SHORTEST: usize = 16;
+pub(crate) const SHORTEST: usize = 16;
 
 #[cfg(test)]
 mod tests {

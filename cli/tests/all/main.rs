@@ -11,6 +11,7 @@ mod grants;
 mod graph;
 mod group;
 mod group_lab;
+mod group_perf;
 mod group_store;
 mod group_talk;
 mod jis;

@@ -194,13 +194,11 @@ impl<M: Message> GroupHooks<M> for CausalOrder<M> {
     }
 
     fn room(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
-        self.room.give(credit);
-        at.take(self.room.take());
+        at.take(self.room.pass(credit));
     }
 
     fn credit(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
-        self.below.give(credit);
-        at.give(self.below.take());
+        at.give(self.below.pass(credit));
     }
 
     fn notice(&mut self, at: &mut dyn GroupPlace<M>, notice: GroupNotice<M>) {

@@ -9,7 +9,7 @@ use stackwright_wire::Message;
 
 use crate::{
     CastFragments, CausalOrder, Detector, GroupSeal, Mesh, MeshConfig, MicroLayer, Nak, NakConfig,
-    PartitionedViews, SafeDelivery, StateTransfer, TotalOrder, Views, ViewsConfig,
+    PartitionedViews, RingDetector, SafeDelivery, StateTransfer, TotalOrder, Views, ViewsConfig,
 };
 
 /// How long anything may take, in ms.
@@ -20,11 +20,14 @@ const MESH: &[Parameter] = &[Parameter::required(
     ParameterKind::Text,
     "addresses and ports where the other members may be, with spaces between",
 )];
-const NAK: &[Parameter] = &[Parameter::new(
-    "report",
-    ParameterKind::Number,
-    "a member reports at least this often, in ms",
-)];
+const NAK: &[Parameter] = &[
+    Parameter::new("report", ParameterKind::Number, "a member reports at least this often, in ms"),
+    Parameter::new(
+        "idle",
+        ParameterKind::Number,
+        "with nothing new, ever more rarely, down to this often, in ms: with `group ring`",
+    ),
+];
 const FRAGMENTS: &[Parameter] =
     &[Parameter::new("longest", ParameterKind::Number, "octets of a piece, at most")];
 const SEAL: &[Parameter] = &[Parameter::required(
@@ -36,6 +39,11 @@ const DETECTOR: &[Parameter] = &[Parameter::new(
     "silence",
     ParameterKind::Number,
     "a member that is silent for this long is suspected, in ms",
+)];
+const RING: &[Parameter] = &[Parameter::new(
+    "silence",
+    ParameterKind::Number,
+    "a member that ends is suspected after one to two and a half times this, in ms",
 )];
 const MEMBERSHIP: &[Parameter] = &[Parameter::new(
     "founding",
@@ -62,6 +70,7 @@ pub const fn nak<M: Message>() -> Described<MicroLayer<M, Nak<M>>> {
     let make = |table: &dyn ParameterTable, _| {
         let mut config = NakConfig::default();
         config.report = time(table, "report")?.unwrap_or(config.report);
+        config.idle = time(table, "idle")?;
         Ok(MicroLayer::new(Nak::new(config)))
     };
     Described { parameters: NAK, make }
@@ -101,6 +110,15 @@ pub const fn detector<M: Message>() -> Described<MicroLayer<M, Detector>> {
         Ok(MicroLayer::new(Detector::new(silence)))
     };
     Described { parameters: DETECTOR, make }
+}
+
+/// Returns the description of the layer that asks whether members live.
+pub const fn ring<M: Message>() -> Described<MicroLayer<M, RingDetector>> {
+    let make = |table: &dyn ParameterTable, _| {
+        let silence = time(table, "silence")?.unwrap_or(RingDetector::SILENCE);
+        Ok(MicroLayer::new(RingDetector::new(silence)))
+    };
+    Described { parameters: RING, make }
 }
 
 /// Returns the description of the layer that agrees on views.

@@ -8,7 +8,7 @@
 //! | `causal.rs` | nothing before what its sender had delivered |
 //! | `fragments.rs` | messages longer than a packet |
 //! | `room.rs` | what a slow application has room for |
-//! | `detector.rs` | who was silent for too long |
+//! | `detector/` | who was silent for too long, of few members or of many |
 //! | `membership/` | views, agreed by ballots: virtual synchrony, one primary view at a time |
 //! | `safe.rs` | delivery of what a quorum has |
 //! | `total.rs` | one order at all members |
@@ -48,13 +48,14 @@ mod wire;
 
 /// The headers of packets, for programs that show them.
 pub mod header {
+    pub use crate::detector::RingHeader;
     pub use crate::membership::{ViewsHeader, reencoded};
     pub use crate::mesh::{MeshHeader, OutsideHeader};
     pub use crate::nak::{FetchHeader, NakHeader, RepeatHeader};
 }
 
 pub use causal::CausalOrder;
-pub use detector::Detector;
+pub use detector::{Detector, RingDetector};
 pub use fragments::CastFragments;
 pub use layer::{GroupHooks, GroupPlace, MicroLayer};
 pub use membership::{PartitionedViews, Views, ViewsConfig};

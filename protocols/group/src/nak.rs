@@ -39,6 +39,9 @@ const ASKED: Duration = Duration::from_millis(20);
 pub struct NakConfig {
     /// A report of what a member has leaves at least this often: it says, too, that it lives.
     pub report: Duration,
+    /// While there is nothing new, each report leaves after twice the time of the last, up to this
+    /// one; `None`: reports are all that says that a member lives.
+    pub idle: Option<Duration>,
     /// Own casts that some member may lack: then the layer above has no more credit.
     pub window: Credit,
     /// A member whose application takes nothing for this long falls silent, so that the others go
@@ -50,6 +53,7 @@ impl Default for NakConfig {
     fn default() -> Self {
         NakConfig {
             report: Duration::from_millis(50),
+            idle: None,
             window: Credit::ROOM,
             patience: Duration::from_secs(1),
         }
@@ -107,6 +111,8 @@ struct InView<M> {
     /// Something came that was not reported yet.
     came: bool,
     reports: Instant,
+    /// How long after the last report the next one leaves.
+    pause: Duration,
     /// Nothing more is delivered but what is to be filled.
     frozen: bool,
     fills: Option<Fill>,
@@ -179,6 +185,7 @@ impl<M: Message> Nak<M> {
                 asked: alloc::vec![now; members],
                 came: false,
                 reports: now,
+                pause: self.config.report,
                 frozen: false,
                 fills: None,
                 view,
@@ -197,8 +204,7 @@ impl<M: Message> Nak<M> {
     }
 
     fn give(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
-        self.above.give(credit);
-        at.give(self.above.take());
+        at.give(self.above.pass(credit));
     }
 
     fn received(&mut self, at: &mut dyn GroupPlace<M>, origin: usize, number: u32, cast: Cast<M>) {
@@ -248,21 +254,23 @@ impl<M: Message> Nak<M> {
     }
 
     fn report(&mut self, at: &mut dyn GroupPlace<M>) {
-        let (full, patience) = (self.full, self.config.patience);
+        let (full, NakConfig { report, idle, patience, .. }) = (self.full, self.config);
+        let now = at.cx().now();
         let Some(own) = &mut self.view else { return };
         let votes = own.votes;
-        if full.is_some_and(|since| at.cx().now().since(since) > patience) {
-            (own.reports, own.came) = (at.cx().now() + self.config.report, false);
-            return;
+        if full.is_some_and(|since| now.since(since) > patience) {
+            (own.reports, own.came) = (now + report, false);
+            return at.order(GroupOrder::Suspect(Rank(own.me as u16)));
         }
+        let idle = idle.filter(|_| !own.came && !own.frozen);
+        own.pause = idle.map_or(report, |idle| (2 * own.pause).min(idle));
         let have: &[u32] = if own.frozen { &[] } else { own.log.have() };
         let mut octets = Vec::new();
         wire::push_counts(&mut octets, have);
         let mut message = M::with_headroom(64, &octets);
         let detail = u8::from(votes);
         message.push(&NakHeader { kind: REPORT, detail, origin: 0, number: 0 });
-        own.reports = at.cx().now() + self.config.report;
-        own.came = false;
+        (own.reports, own.came) = (now + own.pause, false);
         at.send(message.into(), GroupProperties::default());
         if !own.frozen {
             let (by, upto) = (Rank(own.me as u16), have.into());
@@ -275,6 +283,11 @@ impl<M: Message> Nak<M> {
         let members = own.view.members.len();
         if have.is_empty() || have.len() == members {
             at.notice(GroupNotice::Held { by, votes, upto: have.as_slice().into() });
+        }
+        // What it lacks, it may not know of.
+        let (here, soon) = (own.log.have(), at.cx().now() + self.config.report);
+        if have.iter().zip(here).any(|(have, here)| have < here) && own.reports > soon {
+            (own.pause, own.reports) = (self.config.report, soon);
         }
         // Nothing is counted behind a promise.
         if have.len() != members || own.frozen {

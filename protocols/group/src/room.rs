@@ -18,6 +18,12 @@ impl Room {
         self.settle();
     }
 
+    /// Adds credit and takes what is not owed: what a layer hands on.
+    pub(crate) fn pass(&mut self, credit: Credit) -> Credit {
+        self.give(credit);
+        self.take()
+    }
+
     /// Uses up room that may not be there.
     pub(crate) fn use_up(&mut self, cost: Credit) {
         self.debt += cost;

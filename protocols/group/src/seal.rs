@@ -107,8 +107,7 @@ impl<M: Message> GroupHooks<M> for GroupSeal {
     }
 
     fn credit(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
-        self.below.give(credit);
-        at.give(self.below.take());
+        at.give(self.below.pass(credit));
     }
 
     fn order(&mut self, at: &mut dyn GroupPlace<M>, mut order: GroupOrder<M>) {

@@ -257,8 +257,7 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
     }
 
     fn room(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {
-        self.room.give(credit);
-        at.take(self.room.take());
+        at.take(self.room.pass(credit));
     }
 
     fn credit(&mut self, at: &mut dyn GroupPlace<M>, credit: Credit) {

@@ -45,6 +45,7 @@ const CIRCLES: &[(&str, usize)] = &[
 /// Commands that stand on others, and why.
 const COMMANDS_ON_COMMANDS: &[(&str, &[&str], &str)] = &[
     ("demo", &["channel", "client", "perf"], "it shows what the others do"),
+    ("group", &["perf"], "it measures in the same words and units"),
     ("shell", &["client"], "its commands are the client's"),
 ];
 

@@ -12,5 +12,6 @@ mod layers;
 mod liars;
 mod nth;
 mod parts;
+mod ring;
 mod seeds;
 mod totality;

@@ -20,7 +20,7 @@ use super::seeds::{M, Process, at, host, open};
 use crate::layer::{GroupHooks, GroupPlace};
 use crate::{
     CastFragments, CausalOrder, Detector, GroupSeal, Mesh, MeshConfig, MicroLayer, Nak, NakConfig,
-    SafeDelivery, StateTransfer, TotalOrder, Views, ViewsConfig,
+    RingDetector, SafeDelivery, StateTransfer, TotalOrder, Views, ViewsConfig,
 };
 
 const MEMBERS: usize = 4;
@@ -39,6 +39,7 @@ enum Any {
     Nak(Nak<M>),
     Fragments(CastFragments<M>),
     Silence(Detector),
+    Ring(RingDetector),
     Views(Views<M>),
     Safe(SafeDelivery<M>),
     Causal(CausalOrder<M>),
@@ -50,8 +51,8 @@ enum Any {
 /// Makes a layer.
 type Make = fn(founds: bool) -> Any;
 
-/// All kinds. The last belongs on the carrier, and fits anywhere.
-const KINDS: [(Facts, Make); 9] = [
+/// All kinds. The last two belong on the carrier, and fit anywhere.
+const KINDS: [(Facts, Make); 10] = [
     (facts::<Nak<M>>(), |_| Any::Nak(Nak::new(NakConfig::default()))),
     (facts::<CastFragments<M>>(), |_| Any::Fragments(CastFragments::new(5))),
     (facts::<Detector>(), |_| Any::Silence(Detector::new(Duration::from_millis(200)))),
@@ -64,11 +65,13 @@ const KINDS: [(Facts, Make); 9] = [
     (facts::<TotalOrder<M>>(), |_| Any::Total(TotalOrder::new())),
     (facts::<StateTransfer<M>>(), |_| Any::State(StateTransfer::new())),
     (facts::<GroupSeal>(), |_| Any::Seal(GroupSeal::new([7; 16]))),
+    (facts::<RingDetector>(), |_| Any::Ring(RingDetector::new(Duration::from_millis(200)))),
 ];
 const DETECTOR: usize = 2;
 const VIEWS: usize = 3;
 const STATE: usize = 7;
 const SEAL: usize = 8;
+const RING: usize = 9;
 
 const fn facts<H: GroupHooks<M>>() -> Facts {
     H::FACTS
@@ -81,6 +84,7 @@ macro_rules! each {
             Any::Nak($hooks) => $call,
             Any::Fragments($hooks) => $call,
             Any::Silence($hooks) => $call,
+            Any::Ring($hooks) => $call,
             Any::Views($hooks) => $call,
             Any::Safe($hooks) => $call,
             Any::Causal($hooks) => $call,
@@ -245,7 +249,7 @@ impl Scene {
 /// Members come and go, where a detector notices; returns what is wrong.
 fn run(layers: &[usize], seed: u64, promised: Guarantees) -> Option<String> {
     let (mut scene, mut random) = (Scene::new(layers, seed, promised), Rng::with_seed(seed));
-    let heals = layers.contains(&DETECTOR);
+    let heals = layers.contains(&DETECTOR) || layers.contains(&RING);
     let mut dead = None;
     for turn in 0..240 {
         scene.step(&mut random);
@@ -295,7 +299,16 @@ fn every_stack_that_is_accepted_keeps_its_promises() {
         place(VIEWS).is_some() && place(DETECTOR).is_none_or(|at| Some(at) < place(VIEWS))
     };
     let step = if seeds(1).count() > 1 { 1 } else { 3 };
-    let stacks: Vec<_> = stacks.iter().filter(is_whole).step_by(step).collect();
+    let mut stacks: Vec<_> = stacks.iter().filter(is_whole).step_by(step).cloned().collect();
+    // Every other one has the other detector, which is below all: above the log nothing fits on it.
+    let detects = stacks.iter_mut().filter(|layers| layers.contains(&DETECTOR));
+    for layers in detects.step_by(2) {
+        layers.retain(|kind| *kind != DETECTOR);
+        layers.insert(0, RING);
+        assert!(promises(layers).has(Guarantees::VIEWS), "{layers:?}");
+    }
+    let nak = stacked(&KINDS[0].0, &<Mesh<M> as Protocol>::FACTS);
+    assert!(fits(&KINDS[VIEWS].0, &stacked(&KINDS[RING].0, &nak)).is_err());
     let parts = thread::available_parallelism().map_or(1, usize::from);
     let part = |first: usize| {
         let mine = stacks.iter().enumerate().skip(first).step_by(parts);

@@ -1,5 +1,5 @@
-//! Who was silent for too long: a member that lives, and whose application takes what comes,
-//! reports, so nothing is sent for it.
+//! By its reports: a member that lives, and whose application takes what comes, reports, so nothing
+//! is sent for it.
 
 use alloc::vec::Vec;
 
