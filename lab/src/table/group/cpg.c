@@ -4,9 +4,9 @@
  *
  * Once it is in a group of MEMBERS, it says `{}`, and the first SENDERS of them cast messages of
  * LENGTH octets; after WARM seconds it counts for SECONDS what is delivered to it. `one` is one in
- * flight, timed from the cast to its own copy; `gone`: 500 casts a second, until a member is gone
- * and much came after. The last line is JSON. DAEMON is the process number of its corosync, whose
- * time counts, too.
+ * flight, timed from the cast to its own copy; `gone`: 500 casts a second, until a member is gone,
+ * which it says at once, and much came after. The last line is JSON. DAEMON is the process number
+ * of its corosync, whose time counts, too.
  */
 #include <corosync/cpg.h>
 #include <errno.h>
@@ -68,7 +68,9 @@ static void change(cpg_handle_t handle, const struct cpg_name *group,
                    const struct cpg_address *all, size_t count, const struct cpg_address *gone,
                    size_t went, const struct cpg_address *came, size_t joined) {
     (void)handle, (void)group, (void)gone, (void)came, (void)joined;
-    members = count, left += (unsigned)went, rank = 0;
+    members = count, rank = 0;
+    if (went && !left) printf("{\"gone\":true}\n"), fflush(stdout);
+    left += (unsigned)went;
     for (size_t at = 0; at < count; at++)
         if (all[at].nodeid < self) rank++;
 }

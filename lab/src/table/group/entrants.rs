@@ -1,9 +1,10 @@
 //! Members of groups, ours and others', each in a namespace on one bridge.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
@@ -92,7 +93,7 @@ pub(super) struct Process(pub(super) Running);
 
 impl Process {
     pub(super) fn start(mut command: Command) -> Result<Self, Problem> {
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(Process(Running::try_start(&mut command).map_err(Problem::new)?))
     }
 
@@ -154,7 +155,8 @@ impl Entrants {
     /// Without real-time priority, which three daemons on one machine would fight for.
     fn configure(&self, members: u8) -> Result<(), Problem> {
         let mut text = "totem {\n  version: 2\n  cluster_name: lab\n  transport: udpu\n  \
-                        crypto_cipher: none\n  crypto_hash: none\n  token: 500\n}\n\
+                        crypto_cipher: none\n  crypto_hash: none\n  token: 500\n  \
+                        token_coefficient: 0\n}\n\
                         system {\n  sched_rr: no\n  priority: 0\n}\n\
                         logging {\n  to_stderr: no\n  to_syslog: no\n}\nnodelist {\n"
             .to_owned();
@@ -207,10 +209,7 @@ impl Entrants {
         }
         let texts: Vec<_> = running
             .iter_mut()
-            .map(|one| {
-                let (mut output, mut text) = (one.0.output(), String::new());
-                thread::spawn(move || output.read_to_string(&mut text).map(|_| text))
-            })
+            .map(|one| [gather(one.0.output()), gather(one.0.errors())])
             .collect();
         let until = Instant::now() + PATIENCE + Duration::from_secs_f64(time.warm + time.measured);
         // Receivers of XTP would wait for the next sender.
@@ -219,10 +218,13 @@ impl Entrants {
             thread::sleep(Duration::from_millis(5));
         }
         drop(running);
-        let says = texts.into_iter().take(awaited).map(|text| {
-            let text = text.join().ok().and_then(Result::ok).unwrap_or_default();
+        let says = texts.into_iter().take(awaited).map(|texts| {
+            let [text, why] = texts.map(|text| text.join().unwrap_or_default());
             let said = said(entrant, text.lines().last().unwrap_or_default());
-            said.ok_or_else(|| Problem::new(format!("{entrant:?}: a member said nothing")))
+            said.ok_or_else(|| {
+                let why = why.lines().last().unwrap_or("it says nothing");
+                Problem::new(format!("{entrant:?}: {why}"))
+            })
         });
         says.collect()
     }
@@ -288,6 +290,16 @@ impl Entrants {
             }
         }
     }
+}
+
+/// Reads all of it, aside.
+fn gather(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut text = String::new();
+        // What is no text is not looked at.
+        let _ = from.read_to_string(&mut text);
+        text
+    })
 }
 
 /// Reads what a member says last.

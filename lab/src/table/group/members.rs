@@ -27,21 +27,16 @@ const STEP: Duration = Duration::from_millis(10);
 const LONG: Duration = Duration::from_secs(60);
 const IDLE: Duration = Duration::from_secs(2);
 
-/// The stack of `group talk`; the layer that detects is put in.
+/// The stack of `group talk`, whose layers between are put in.
 const STACK: &str = r#"
 top = "membership"
 
 [membership]
 protocol = "group membership"
-over = "detector"
+over = "next"
 founding = 1000
 
-DETECTOR
-
-[nak]
-protocol = "group nak"
-over = "group"
-report = 83
+LAYERS
 
 [group]
 over = "udp"
@@ -49,12 +44,37 @@ with = "MEMBERS"
 
 [udp]
 "#;
+const HEARTBEATS: &str = r#"
+[next]
+protocol = "group detector"
+over = "nak"
+silence = 500
+
+[nak]
+protocol = "group nak"
+over = "group"
+report = 83
+"#;
+const RING: &str = r#"
+[next]
+protocol = "group nak"
+over = "ring"
+report = 83
+idle = 300000
+
+[ring]
+protocol = "group ring"
+over = "group"
+silence = 500
+"#;
 
 /// How members find out who is gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum ScaleDetector {
     /// Each hears the reports of all.
     Heartbeats,
+    /// Each asks a few others.
+    Ring,
 }
 
 impl ScaleDetector {
@@ -63,12 +83,15 @@ impl ScaleDetector {
         self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
     }
 
-    /// Returns its table in a stack.
-    fn table(self) -> &'static str {
+    /// Returns whether there is its layer.
+    pub(super) fn is_there(self) -> bool {
+        self == ScaleDetector::Heartbeats || catalogue::find("group ring").is_some()
+    }
+
+    fn layers(self) -> &'static str {
         match self {
-            ScaleDetector::Heartbeats => {
-                "[detector]\nprotocol = \"group detector\"\nover = \"nak\"\nsilence = 500\n"
-            }
+            ScaleDetector::Heartbeats => HEARTBEATS,
+            ScaleDetector::Ring => RING,
         }
     }
 }
@@ -150,7 +173,7 @@ impl Scene {
     fn new(asked: &GroupScale) -> Result<Self, Flaw> {
         let all: Vec<_> = (0..asked.members).map(|place| host(place).to_string()).collect();
         let all: Vec<_> = all.iter().map(|host| format!("{host}:{PORT}")).collect();
-        let text = STACK.replace("DETECTOR", asked.detector.table());
+        let text = STACK.replace("LAYERS", asked.detector.layers());
         let description = Description::read(&text.replace("MEMBERS", &all.join(" ")))?;
         let mut world = World::new(asked.seed);
         let delay = Duration::from_millis(1);
