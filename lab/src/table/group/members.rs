@@ -25,7 +25,6 @@ const PORT: u16 = 4370;
 const STEP: Duration = Duration::from_millis(10);
 /// What has not come about after this long never will.
 const LONG: Duration = Duration::from_secs(60);
-const IDLE: Duration = Duration::from_secs(2);
 
 /// The stack of `group talk`, whose layers between are put in.
 const STACK: &str = r#"
@@ -86,6 +85,15 @@ impl ScaleDetector {
     /// Returns whether there is its layer.
     pub(super) fn is_there(self) -> bool {
         self == ScaleDetector::Heartbeats || catalogue::find("group ring").is_some()
+    }
+
+    /// Returns how long nobody says anything before packets are counted, and how long then: with
+    /// the ring, reports grow rare.
+    fn idle(self) -> [Duration; 2] {
+        match self {
+            ScaleDetector::Heartbeats => [0, 2].map(Duration::from_secs),
+            ScaleDetector::Ring => [60, 60].map(Duration::from_secs),
+        }
     }
 
     fn layers(self) -> &'static str {
@@ -160,7 +168,7 @@ impl GroupScale {
         if figures.together.is_none() {
             return Ok(());
         }
-        figures.idle = Some(scene.idles());
+        figures.idle = Some(scene.idles(self.detector.idle()));
         tell(&figures);
         scene.crash((self.members / 100).max(1));
         figures.without = scene.comes_together();
@@ -236,11 +244,12 @@ impl Scene {
     }
 
     /// Returns how many packets a member sends in a second.
-    fn idles(&mut self) -> f64 {
+    fn idles(&mut self, [before, time]: [Duration; 2]) -> f64 {
+        self.world.run_for(before);
         let before = self.sent();
-        self.world.run_for(IDLE);
+        self.world.run_for(time);
         let sent = (self.sent() - before) as f64;
-        sent / self.members.len() as f64 / IDLE.as_secs_f64()
+        sent / self.members.len() as f64 / time.as_secs_f64()
     }
 
     /// Returns how many packets all have sent.
@@ -262,7 +271,7 @@ mod tests {
         let mut scene = Scene::new(&asked).expect("the stack is one");
         let together = scene.comes_together().expect("they come together");
         assert!((1.0..10.0).contains(&together), "{together}: not before the first founds");
-        assert!(scene.idles() > 0.0, "they report");
+        assert!(scene.idles(asked.detector.idle()) > 0.0, "they report");
         scene.crash(1);
         let without = scene.comes_together().expect("four of five go on");
         assert!((0.5..2.5).contains(&without), "{without}: not before it is missed");
