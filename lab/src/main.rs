@@ -54,6 +54,8 @@ enum Command {
     #[command(hide = true)]
     BindingsEnd(table::BindingsEnd),
     #[command(hide = true)]
+    GroupScale(table::GroupScale),
+    #[command(hide = true)]
     InetEnd(table::InetEnd),
     #[command(hide = true)]
     Station(run::Station),
@@ -97,6 +99,7 @@ fn main() -> ExitCode {
         Command::Documents(arguments) => arguments.obey().map(well),
         Command::TransferStation(station) => station.run().map(well),
         Command::BindingsEnd(end) => end.run().map(well),
+        Command::GroupScale(scale) => scale.run().map(well),
         Command::InetEnd(end) => end.run().map(well),
         Command::Station(station) => station.run().map(well),
     };

@@ -26,7 +26,7 @@ pub(super) struct End {
 
 impl End {
     fn make(side: Side, mtu: u32) -> Result<End, Problem> {
-        let namespace = Namespace::make(side)?;
+        let namespace = Namespace::make(side.name())?;
         let device = namespace.device(DEVICE)?;
         let mut lines = format!(
             "link set dev lo up\n\

@@ -15,11 +15,12 @@
 //! | `medium.rs`, `sent.rs` | the model, a link each way or a shared channel, and what it is asked about |
 //! | `segment/` | a packet, or a segment of a super-packet: the model sees each of them |
 //! | `ends.rs`, `namespace.rs` | what is made, and removed however it ends |
-//! | `veth.rs` | the same two ends with the kernel alone between them |
+//! | `veth.rs`, `bridge.rs` | the same two ends with the kernel alone between them, and several on a bridge |
 //! | `counts.rs`, `shown.rs` | what became of the packets, and who sees it how |
 
 mod arguments;
 mod attendance;
+mod bridge;
 mod carry;
 mod clock;
 mod command;
@@ -41,6 +42,7 @@ mod veth;
 mod wire;
 
 pub(crate) use arguments::Arguments;
+pub(crate) use bridge::Bridge;
 pub(crate) use counts::{Counts, Report};
 pub(crate) use rights::check as check_rights;
 pub(crate) use run::run;

@@ -12,8 +12,6 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use stackwright_drivers::tun::{CLONE, Device, TunOptions};
 use stackwright_results::Problem;
 
-use super::Side;
-
 /// Where iproute2 keeps the names.
 const NAMES: &str = "/run/netns";
 /// What ours begin with; the number of the process that made them follows.
@@ -27,13 +25,13 @@ pub(super) struct Namespace {
 }
 
 impl Namespace {
-    /// Makes the one of a side, named for this process.
+    /// Makes the one of a side, or whatever `what` names, named for this process.
     ///
     /// # Errors
     ///
     /// Where iproute2 cannot make it.
-    pub(super) fn make(side: Side) -> Result<Namespace, Problem> {
-        let name = format!("{PREFIX}{}-{}", std::process::id(), side.name());
+    pub(super) fn make(what: &str) -> Result<Namespace, Problem> {
+        let name = format!("{PREFIX}{}-{what}", std::process::id());
         ip(&["netns", "add", &name], "").map_err(|problem| {
             problem.advise(
                 "run it as root with CAP_SYS_ADMIN and CAP_NET_ADMIN; in a container, start that privileged",
@@ -124,8 +122,7 @@ pub(super) fn remove_leftovers() -> Vec<String> {
 
 /// The process that made the namespace of that name, if it is one of ours.
 fn maker(name: &str) -> Option<u32> {
-    let (process, side) = name.strip_prefix(PREFIX)?.split_once('-')?;
-    Side::ALL.iter().any(|known| known.name() == side).then(|| process.parse().ok())?
+    name.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok()
 }
 
 /// Whether there is still a process of that number, and one of ours: numbers are given again. One

@@ -27,7 +27,7 @@ impl Veth {
     pub(crate) fn up(mtu: u32) -> Result<Veth, Problem> {
         rights::check()?;
         remove_leftovers();
-        let ends = [Namespace::make(Side::A)?, Namespace::make(Side::B)?];
+        let ends = [Namespace::make(Side::A.name())?, Namespace::make(Side::B.name())?];
         ends[0].configure(&format!(
             "link add {DEVICE} type veth peer name {DEVICE} netns {}\n",
             ends[1].name()

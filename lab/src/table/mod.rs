@@ -20,6 +20,7 @@
 //! | [`bindings`] | ARTP from Rust, C and Python |
 //! | [`switching`] | E21: messages that wait for a change of the transport |
 //! | [`placement`] | E19: a transport in its program, and in a server |
+//! | [`group`] | groups beside others: casts, a replicated store, and how many members there may be |
 //! | [`radio`] | E8, E9: files by packet radio |
 //! | [`xstp`] | XSTP beside TCP over losses and passes |
 //! | [`csma`] | how stations share a radio channel, beside the analysis |
@@ -35,6 +36,7 @@ mod csma;
 mod demux;
 mod fairness;
 mod ftp;
+mod group;
 mod inet;
 mod jis;
 mod loss;
@@ -57,6 +59,7 @@ mod xtp;
 
 pub(crate) use bindings::BindingsEnd;
 pub(crate) use command::Arguments;
+pub(crate) use group::GroupScale;
 pub(crate) use inet::InetEnd;
 pub(crate) use jis::{Arrived, Sending, arrive};
 
@@ -146,7 +149,7 @@ impl<Task, Ground> AnyTable for Table<Task, Ground> {
 }
 
 /// All tables, in the order of `all`.
-pub(crate) fn tables() -> [&'static dyn AnyTable; 32] {
+pub(crate) fn tables() -> [&'static dyn AnyTable; 35] {
     [
         map::TABLE,
         demux::TABLE,
@@ -168,6 +171,9 @@ pub(crate) fn tables() -> [&'static dyn AnyTable; 32] {
         inet::TABLE,
         bindings::TABLE,
         placement::TABLE,
+        group::CASTS,
+        group::STORE,
+        group::SCALE,
         xtp::TABLE,
         recovery::TABLE,
         fairness::TABLE,

@@ -124,10 +124,39 @@ fn two_transfers_share_a_link() {
 }
 
 #[test]
+fn members_of_a_group_come_together_in_the_simulator() {
+    let row = simulated("group-scale", "10");
+    let column = &row["columns"][0];
+    for name in ["all in one view", "in a view without the crashed"] {
+        assert_eq!(detail(column, name)["verdict"], "met", "{column}");
+    }
+    let idle = detail(column, "idle, packets a member and second")["value"].as_f64();
+    assert!(idle.is_some_and(|idle| idle > 0.0), "{column}");
+}
+
+/// Beside etcd where that is installed.
+#[test]
+fn a_store_answers_the_load() {
+    let program = stackwright();
+    if find("redis-benchmark").is_none() || !program.is_file() {
+        return println!("skipped, redis-benchmark or a release build of stackwright is missing");
+    }
+    let folder = Scratch::new();
+    let file = folder.join("cell.json");
+    let mut command = lab(&["table", "group-store", "--quick", "--cell", "set/1", "--out"]);
+    run(command.arg(&file).env("STACKWRIGHT", program)).succeeded();
+    let row = &json(&file).expect("it is there")["rows"][0];
+    let column = &row["columns"][0];
+    assert_eq!(column["name"], "stackwright", "{row}");
+    let processor = detail(column, "processor time of a request")["value"].as_f64();
+    assert!(processor.is_some_and(|seconds| seconds > 0.0), "{row}");
+}
+
+#[test]
 fn every_table_names_its_cells() {
     let tables = run(&mut lab(&["table", "--list"])).succeeded().text();
     let names: Vec<_> = tables.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names.len(), 32, "{tables}");
+    assert_eq!(names.len(), 35, "{tables}");
     for name in names {
         let cells = run(&mut lab(&["table", name, "--cells", "--quick"])).succeeded().text();
         let mut cells: Vec<_> = cells.lines().collect();

@@ -108,7 +108,7 @@ fn measure(
 
 /// User and system time, in seconds, of a process, of all that descend from it, and of those of
 /// them that have ended.
-fn times(process: u32) -> f64 {
+pub(in crate::table) fn times(process: u32) -> f64 {
     let of = |process: u32| {
         let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
         // The name, which is in brackets, may hold anything.

@@ -34,7 +34,7 @@ pub(super) fn by_family(process: u32) -> Held {
 }
 
 /// A process and all that descend from it.
-pub(super) fn family(process: u32) -> Vec<u32> {
+pub(in crate::table) fn family(process: u32) -> Vec<u32> {
     let mut family = vec![process];
     let mut next = 0;
     while next < family.len() {

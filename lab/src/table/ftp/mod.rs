@@ -12,7 +12,8 @@ mod task;
 mod transfers;
 mod wires;
 
-pub(super) use cpu::CPU;
+pub(super) use cpu::{CPU, times as processor_time};
+pub(super) use held::family;
 pub(super) use memory::MEMORY;
 pub(super) use transfers::{LATENCY, THROUGHPUT};
 
