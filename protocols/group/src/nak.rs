@@ -25,8 +25,11 @@ use crate::wire::{self, Reader};
 
 const NAME: &str = "group nak";
 
-/// Casts that a member is answered with in one turn, at most.
+/// Casts of one answer, at most.
 const REPEATED_MOST: u32 = 64;
+
+/// Casts that a member is answered with in one turn, at most: a sender's window.
+const ANSWERED_MOST: u32 = Credit::ROOM.messages as u32;
 
 /// What the logs of all senders have, at most: in a large view each has a smaller window.
 const LOG_MOST: usize = 64 << 20;
@@ -106,8 +109,8 @@ struct InView<M> {
     votes: bool,
     /// What each member has of each sender.
     others: Vec<Vec<u32>>,
-    /// From when on a sender's casts may be asked for again.
-    asked: Vec<Instant>,
+    /// What was asked for of each sender's casts.
+    asked: Vec<Asked>,
     /// Something came that was not reported yet.
     came: bool,
     reports: Instant,
@@ -116,6 +119,16 @@ struct InView<M> {
     /// Nothing more is delivered but what is to be filled.
     frozen: bool,
     fills: Option<Fill>,
+}
+
+/// Casts that were asked for.
+#[derive(Clone, Copy)]
+struct Asked {
+    /// From when on they may be asked for again.
+    again: Instant,
+    /// The last of them, and up to which more are missing.
+    last: u32,
+    upto: u32,
 }
 
 /// A target that is to be here.
@@ -182,7 +195,7 @@ impl<M: Message> Nak<M> {
                 sent: 0,
                 votes: false,
                 others: alloc::vec![alloc::vec![0; members]; members],
-                asked: alloc::vec![now; members],
+                asked: alloc::vec![Asked { again: now, last: 0, upto: 0 }; members],
                 came: false,
                 reports: now,
                 pause: self.config.report,

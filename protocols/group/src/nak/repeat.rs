@@ -10,7 +10,8 @@ use stackwright_contract::services::{
 use stackwright_wire::{Header, Message};
 
 use super::{
-    ABOVE, ASKED, FETCH, Fill, NAME, Nak, NakHeader, REPEAT, REPEATED_MOST, detail, properties,
+    ABOVE, ANSWERED_MOST, ASKED, Asked, FETCH, Fill, NAME, Nak, NakHeader, REPEAT, REPEATED_MOST,
+    detail, properties,
 };
 use crate::layer::GroupPlace;
 use crate::log::Cast;
@@ -43,17 +44,32 @@ impl<M: Message> Nak<M> {
         upto: u32,
     ) {
         let (Some(own), now) = (&mut self.view, at.cx().now()) else { return };
-        if own.asked[origin] > now {
+        // Once the answer is here, there may be another question.
+        let asked = own.asked[origin];
+        let is_answered = || own.log.have()[origin] >= asked.last;
+        if asked.again > now && !is_answered() {
             return;
         }
         let Some((first, count)) = own.log.missing(origin, upto) else { return };
-        own.asked[origin] = now + ASKED;
+        let count = count.min(REPEATED_MOST);
+        own.asked[origin] = Asked { again: now + ASKED, last: first + count - 1, upto };
         let mut message = M::with_headroom(64, &[]);
-        message.push(&FetchHeader { tag: own.tag, count: count.min(REPEATED_MOST) as u16 });
+        message.push(&FetchHeader { tag: own.tag, count: count as u16 });
         let origin = origin as u16;
         message.push(&NakHeader { kind: FETCH, detail: 0, origin, number: first });
         let incarnation = own.view.members[own.me].incarnation;
         outside(at, to, incarnation, message);
+    }
+
+    /// Asks who has answered for the rest, where `number` was the last that was asked for.
+    fn ask_on(&mut self, at: &mut dyn GroupPlace<M>, to: Participant, origin: usize, number: u32) {
+        let asked = self.view.as_ref().and_then(|own| own.asked.get(origin).copied());
+        if let Some(Asked { last, upto, .. }) = asked
+            && last == number
+            && number < upto
+        {
+            self.ask(at, to, origin, upto);
+        }
     }
 
     /// Answers a question for casts of this view, or of the last.
@@ -81,7 +97,7 @@ impl<M: Message> Nak<M> {
         for number in 0..u32::from(count).min(REPEATED_MOST) {
             let Some(number) = header.number.checked_add(number) else { return };
             let Some(cast) = log.get(origin, number) else { continue };
-            if *repeated == REPEATED_MOST {
+            if *repeated == ANSWERED_MOST {
                 return at.cx().dropped(NAME, "a member asks for more than a turn's casts");
             }
             *repeated += 1;
@@ -99,7 +115,7 @@ impl<M: Message> Nak<M> {
         own.frozen = true;
         if upto.len() == own.view.members.len() {
             own.fills = Some(Fill { upto, asks: now, delivers });
-            own.asked.fill(now);
+            own.asked.fill(Asked { again: now, last: 0, upto: 0 });
             self.filled(at);
         }
     }
@@ -163,6 +179,7 @@ impl<M: Message> Nak<M> {
                 if is_member && origin != own.me {
                     let cast = Cast { message: outsider.message, to };
                     self.received(at, origin, header.number, cast);
+                    self.ask_on(at, from, origin, header.number);
                 }
             }
             _ => at.cx().dropped(NAME, "of an unknown kind"),

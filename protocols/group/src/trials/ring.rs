@@ -20,6 +20,7 @@ stack! {
 }
 
 const NAME: Handle = Handle { index: 0, generation: 0 };
+const MILLISECOND: Duration = Duration::from_millis(1);
 const SILENCE: Duration = Duration::from_millis(500);
 
 /// Who is suspected, as a member was told.
@@ -63,7 +64,7 @@ impl Circle {
     /// Returns members of one view, which nothing will change.
     fn new(count: usize, seed: u64, loss: f64) -> Self {
         let mut world = World::new(seed);
-        let conditions = Conditions { delay: Duration::from_millis(1), ..Conditions::IDEAL };
+        let conditions = Conditions { delay: MILLISECOND, ..Conditions::IDEAL };
         let conditions = Conditions { loss: loss.into(), ..conditions };
         world.network_mut().set_conditions(conditions);
         let peers: Vec<_> = (0..count).map(at).collect();
@@ -198,4 +199,24 @@ fn a_member_whose_application_takes_nothing_is_suspected() {
     }
     let all = circle.suspected();
     assert!(all[0].contains(&Rank(2)) && !all[0].contains(&Rank(1)), "{all:?}");
+}
+
+/// In the time in which the others cast a window each, or they would have to wait for it.
+#[test]
+fn a_member_catches_up_with_what_it_missed() {
+    let mut circle = Circle::new(3, 1, 0.0);
+    circle.runs(1.0);
+    for loss in [1.0, 0.0] {
+        let link = Conditions { loss: loss.into(), delay: MILLISECOND, ..Conditions::IDEAL };
+        circle.world.network_mut().set_link(host(1), host(2), link);
+        if loss == 1.0 {
+            (0..900).for_each(|_| circle.cast(1));
+        } else {
+            circle.cast(1);
+        }
+        circle.runs(0.001);
+    }
+    circle.runs(0.06);
+    let [all, behind] = [0, 2].map(|at| circle.world.application(circle.members[at]).casts);
+    assert_eq!((all, behind), (901, 901));
 }
