@@ -93,6 +93,8 @@ pub struct Nak<M> {
     /// Octets that the layer above may have in the log, and what of it was not given yet.
     window: usize,
     above: Room,
+    /// A layer above delivers nobody's casts before others that they follow.
+    in_step: bool,
     /// The last view, its mark and its log, for members that are still on their way out of it.
     old: Option<(Arc<GroupView>, u32, Log<M>)>,
     /// Since when, and with how many casts, a member of either view was answered.
@@ -109,6 +111,10 @@ struct InView<M> {
     votes: bool,
     /// What each member has of each sender.
     others: Vec<Vec<u32>>,
+    /// Up to which own cast all members have what was here when it was cast; and what was cast, and
+    /// here, when that was found out.
+    settled: u32,
+    mark: (u32, Vec<u32>),
     /// What was asked for of each sender's casts.
     asked: Vec<Asked>,
     /// Something came that was not reported yet.
@@ -140,7 +146,7 @@ struct Fill {
     delivers: bool,
 }
 
-impl<M> InView<M> {
+impl<M: Message> InView<M> {
     /// Returns up to which cast of a sender is taken.
     fn most(&self, origin: usize) -> u32 {
         match &self.fills {
@@ -155,6 +161,20 @@ impl<M> InView<M> {
         let only_fetches = self.fills.as_ref().is_some_and(|fill| !fill.delivers);
         if only_fetches { 0 } else { self.most(origin) }
     }
+
+    /// Finds out whether all members have what was here at the mark; then the next one is set.
+    fn settle(&mut self) {
+        let has_all = |have: &Vec<u32>| have.iter().zip(&self.mark.1).all(|(has, of)| has >= of);
+        let mut others = self.others.iter().enumerate().filter(|(rank, _)| *rank != self.me);
+        if others.all(|(_, have)| has_all(have)) {
+            self.settled = self.mark.0;
+            let here = self.log.have();
+            if self.mark.0 != self.sent || self.mark.1 != here {
+                self.mark = (self.sent, here.to_vec());
+                self.settle();
+            }
+        }
+    }
 }
 
 impl<M: Message> Nak<M> {
@@ -163,7 +183,7 @@ impl<M: Message> Nak<M> {
         let (room, above, window) = (Room::NONE, Room::NONE, config.window.octets);
         let (view, full, old) = (None, None, None);
         let answered = BTreeMap::new();
-        Nak { config, view, room, full, window, above, old, answered }
+        Nak { config, view, room, full, window, above, in_step: false, old, answered }
     }
 
     /// Returns how many octets its logs keep.
@@ -195,6 +215,8 @@ impl<M: Message> Nak<M> {
                 sent: 0,
                 votes: false,
                 others: alloc::vec![alloc::vec![0; members]; members],
+                settled: 0,
+                mark: (0, alloc::vec![0; members]),
                 asked: alloc::vec![Asked { again: now, last: 0, upto: 0 }; members],
                 came: false,
                 reports: now,
@@ -311,12 +333,18 @@ impl<M: Message> Nak<M> {
             .iter_mut()
             .zip(&have)
             .for_each(|(known, more)| *known = (*known).max(*more));
+        // Where a member lacks what own casts follow, they wait there: so no more of them leave.
+        if self.in_step {
+            own.settle();
+        }
+        let settled = if self.in_step { own.settled } else { u32::MAX };
         let (others, me) = (&own.others, own.me);
         let all = |origin: usize| {
             let of = |member: &usize| others[*member][origin];
-            (0..members).filter(|member| *member != me).map(|member| of(&member)).min()
+            let all = (0..members).filter(|member| *member != me).map(|member| of(&member)).min();
+            all.unwrap_or(u32::MAX).min(if origin == me { settled } else { u32::MAX })
         };
-        let back = own.log.drop_stable(|origin| all(origin).unwrap_or(u32::MAX), me);
+        let back = own.log.drop_stable(all, me);
         let to = own.view.members[rank].participant;
         self.give(at, back);
         for (origin, upto) in have.into_iter().enumerate() {
@@ -446,7 +474,11 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
                     own.votes = true;
                 }
             }
-            GroupOrder::Layer(layer) => at.order(GroupOrder::Layer(layer)),
+            GroupOrder::Layer(layer) => {
+                let gives = layer.gives;
+                self.in_step |= gives.has(Guarantees::CAUSAL) || gives.has(Guarantees::TOTAL);
+                at.order(GroupOrder::Layer(layer));
+            }
             GroupOrder::Blocked | GroupOrder::Suspect(_) => {}
         }
     }

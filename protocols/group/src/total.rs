@@ -1,5 +1,6 @@
 //! Total order: the first member of the view says in which order casts are delivered. What it did
-//! not order goes by rank at the end of the view, at all members the same.
+//! not order goes by rank at the end of the view, at all members the same; what follows a cast that
+//! was lost with those who had it is lost, too.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -32,12 +33,20 @@ const WAITS_MOST: Credit =
 pub(crate) struct TotalHeader {
     /// 0: a message; 1: an order of the first member, runs of two numbers of 16 bits: a rank, and
     /// how many of its casts come next.
+    #[bits(2)]
     pub kind: u8,
-    /// Reserved, 0.
-    pub reserved: u8,
-    /// Of an order, how many runs it has.
-    pub count: u16,
+    /// The low bits of the number of the view in which that was: a cast may wait for the next.
+    #[bits(6)]
+    pub view: u8,
+    /// Of an order, how many runs it has; of a message, the low bits of how many casts its sender
+    /// had delivered in the view.
+    #[bits(24)]
+    pub count: u32,
 }
+
+/// What the header has room for.
+const COUNT_MOST: u32 = (1 << 24) - 1;
+const VIEW_MOST: u32 = (1 << 6) - 1;
 
 const MESSAGE: u8 = 0;
 const ORDER: u8 = 1;
@@ -58,6 +67,10 @@ pub struct TotalOrder<M> {
 
 struct InView<M> {
     me: Rank,
+    /// The low bits of its number.
+    number: u8,
+    /// How many casts were delivered.
+    delivered: u32,
     /// Casts end with the view.
     ends: bool,
     /// Of each sender, what waits for its turn.
@@ -70,8 +83,16 @@ struct InView<M> {
 
 /// Casts of a sender, and what they cost.
 struct Waits<M> {
-    casts: VecDeque<(Batch<M>, GroupProperties)>,
+    casts: VecDeque<Cast<M>>,
     cost: Credit,
+}
+
+struct Cast<M> {
+    batch: Batch<M>,
+    from: GroupProperties,
+    /// How many casts its sender had delivered in the view, in 24 bits; `None`: it is of an earlier
+    /// one.
+    after: Option<u32>,
 }
 
 impl<M: Message> TotalOrder<M> {
@@ -81,7 +102,7 @@ impl<M: Message> TotalOrder<M> {
         TotalOrder { view: None, room: Room::NONE, below: Room::NONE, own, kept }
     }
 
-    fn deliver(&mut self, at: &mut dyn GroupPlace<M>, (batch, from): (Batch<M>, GroupProperties)) {
+    fn deliver(&mut self, at: &mut dyn GroupPlace<M>, batch: Batch<M>, from: GroupProperties) {
         self.room.use_up(batch.cost());
         at.deliver(batch, from);
     }
@@ -94,17 +115,12 @@ impl<M: Message> TotalOrder<M> {
     }
 
     /// Keeps a cast until its turn; `room`: what it used up below.
-    fn wait(
-        &mut self,
-        at: &mut dyn GroupPlace<M>,
-        room: Credit,
-        cast: (Batch<M>, GroupProperties),
-    ) {
-        let member = cast.1.member;
+    fn wait(&mut self, at: &mut dyn GroupPlace<M>, room: Credit, cast: Cast<M>) {
+        let member = cast.from.member;
         let Some(own) = &mut self.view else { return self.room(at, room) };
         let Some(waits) = own.waits.get_mut(usize::from(member.0)) else { return };
         let was_within = WAITS_MOST.covers(waits.cost);
-        waits.cost += cast.0.cost();
+        waits.cost += cast.batch.cost();
         waits.casts.push_back(cast);
         let is_within = WAITS_MOST.covers(waits.cost);
         if own.me == Rank(0) && !own.ends {
@@ -129,7 +145,8 @@ impl<M: Message> TotalOrder<M> {
             && let Some((rank, run)) = own.turns.front_mut()
             && let Some(next) = own.waits[usize::from(*rank)].casts.pop_front()
         {
-            let cost = next.0.cost();
+            let cost = next.batch.cost();
+            own.delivered = own.delivered.wrapping_add(1);
             own.waits[usize::from(*rank)].cost -= cost;
             if Rank(*rank) == own.me {
                 self.own = less(self.own, cost);
@@ -138,7 +155,7 @@ impl<M: Message> TotalOrder<M> {
             if *run == 0 {
                 own.turns.pop_front();
             }
-            self.deliver(at, next);
+            self.deliver(at, next.batch, next.from);
         }
         self.pay(at);
         let is_over = |own: &InView<M>| own.waits.iter().any(|one| !WAITS_MOST.covers(one.cost));
@@ -152,8 +169,12 @@ impl<M: Message> TotalOrder<M> {
     fn finish(&mut self, at: &mut dyn GroupPlace<M>) {
         let Some(own) = self.view.take() else { return };
         self.own = less(self.own, own.waits[usize::from(own.me.0)].cost);
-        for rest in own.waits.into_iter().flat_map(|waits| waits.casts) {
-            self.deliver(at, rest);
+        for Cast { batch, from, after } in own.waits.into_iter().flat_map(|waits| waits.casts) {
+            // Its sender had orders that nobody has who is still there, nor what they ordered.
+            let more = after.map_or(0, |after| after.wrapping_sub(own.delivered) & COUNT_MOST);
+            if more == 0 || more > COUNT_MOST / 2 {
+                self.deliver(at, batch, from);
+            }
         }
     }
 
@@ -168,7 +189,7 @@ impl<M: Message> TotalOrder<M> {
                 .flatten()
                 .collect();
             let mut message = M::with_headroom(64, &octets);
-            message.push(&TotalHeader { kind: ORDER, reserved: 0, count: count as u16 });
+            message.push(&TotalHeader { kind: ORDER, view: own.number, count: count as u32 });
             let batch: Batch<M> = message.into();
             self.below.use_up(batch.cost());
             at.send(batch, GroupProperties::default());
@@ -227,7 +248,9 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
             self.own += batch.cost();
         }
         let mut message = batch.into_single();
-        message.push(&TotalHeader { kind: MESSAGE, reserved: 0, count: 0 });
+        let (view, delivered) =
+            self.view.as_ref().map_or((0, 0), |own| (own.number, own.delivered));
+        message.push(&TotalHeader { kind: MESSAGE, view, count: delivered & COUNT_MOST });
         self.below.use_up(Credit::of_octets(TotalHeader::LENGTH));
         at.send(message.into(), properties);
     }
@@ -240,10 +263,12 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
         };
         match header.kind {
             MESSAGE if from.kind == GroupKind::Cast => {
-                self.wait(at, room, (message.into(), from));
+                let is_of = |own: &InView<M>| own.number == header.view;
+                let after = self.view.as_ref().is_some_and(is_of).then_some(header.count);
+                self.wait(at, room, Cast { batch: message.into(), from, after });
                 return self.rise(at);
             }
-            MESSAGE if self.view.is_some() => self.deliver(at, (message.into(), from)),
+            MESSAGE if self.view.is_some() => self.deliver(at, message.into(), from),
             ORDER if from.member == Rank(0) => {
                 let length = message.len();
                 if let Some(octets) = message.front(length) {
@@ -283,6 +308,8 @@ impl<M: Message> GroupHooks<M> for TotalOrder<M> {
                 let waits = || Waits { casts: VecDeque::new(), cost: Credit::NONE };
                 self.view = view.me.map(|me| InView {
                     me,
+                    number: (view.number & VIEW_MOST) as u8,
+                    delivered: 0,
                     ends: false,
                     waits: view.members.iter().map(|_| waits()).collect(),
                     turns: VecDeque::new(),

@@ -26,6 +26,10 @@ impl<M: Octets> Views<M> {
         }
         own.promised = ballot;
         own.proposer = Some((from.0, true));
+        if self.each {
+            // Who has what an agreed view waits for may be in another part now.
+            own.installs.take_if(|choice| choice.ballot < ballot);
+        }
         self.block(at);
     }
 

@@ -188,7 +188,7 @@ fn orders_of_what_never_comes_are_bounded() {
     total.notice(&mut place, view(2));
     let order = [[0, 1, 0, 1].repeat(250)].concat();
     for number in 1..=1000 {
-        let octets = SingleBuffer::with_headroom(64, &[&[1, 0, 0, 250][..], &order].concat());
+        let octets = SingleBuffer::with_headroom(64, &[&[0x40, 0, 0, 250][..], &order].concat());
         let (_, from) = cast(0, number);
         total.delivered(&mut place, octets.into(), from);
     }

@@ -5,8 +5,8 @@ use std::vec;
 use std::vec::Vec;
 
 use stackwright_contract::services::{
-    Ballot, Credit, GroupKind, GroupMember, GroupNotice, GroupOrder, GroupProperties, GroupView,
-    Outsider, Rank,
+    Ballot, Batch, Credit, GroupKind, GroupMember, GroupNotice, GroupOrder, GroupProperties,
+    GroupView, Outsider, Rank,
 };
 use stackwright_wire::Message;
 
@@ -14,7 +14,8 @@ use super::hostile::{Place, view};
 use super::seeds::{M, at};
 use crate::causal::{CausalHeader, ChangeHeader};
 use crate::layer::GroupHooks;
-use crate::{CastFragments, CausalOrder, GroupSeal, Nak, NakConfig};
+use crate::nak::NakHeader;
+use crate::{CastFragments, CausalOrder, GroupSeal, Nak, NakConfig, TotalOrder, wire};
 
 fn place() -> Place {
     Place { keeps: true, ..Place::new() }
@@ -241,4 +242,36 @@ fn outside_of_a_view_only_who_has_the_key_is_heard() {
     };
     assert!(hears(1, 1, 5));
     assert!(!hears(2, 1, 5) && !hears(1, 3, 5) && !hears(1, 1, 6), "key, address, incarnation");
+}
+
+/// A member, the third of three, gives the layer above credit for its casts.
+#[test]
+fn where_others_order_casts_no_more_leave_than_they_can_deliver() {
+    for facts in [None, Some(&CausalOrder::<M>::FACTS), Some(&TotalOrder::<M>::FACTS)] {
+        let (mut place, mut nak) = (place(), Nak::new(NakConfig::default()));
+        let packet = |kind, origin, number, rest: &[u8]| {
+            let mut message = M::with_headroom(64, rest);
+            message.push(&NakHeader { kind, detail: 0, origin, number });
+            Batch::from(message)
+        };
+        let from = |rank| GroupProperties { member: Rank(rank), ..Default::default() };
+        let reports = |nak: &mut Nak<M>, place: &mut Place, rank, have: [u32; 3]| {
+            let mut octets = Vec::new();
+            wire::push_counts(&mut octets, &have);
+            nak.delivered(place, packet(1, 0, 0, &octets), from(rank));
+        };
+        facts.into_iter().for_each(|facts| nak.order(&mut place, GroupOrder::Layer(facts)));
+        let GroupNotice::View(view) = view(2) else { unreachable!("it is one") };
+        nak.order(&mut place, GroupOrder::Install(view));
+        nak.room(&mut place, Credit::ROOM);
+        nak.delivered(&mut place, packet(0, 1, 1, b"heard"), from(1));
+        nak.send(&mut place, M::with_headroom(64, b"follows").into(), Default::default());
+        let waited = place.above;
+        // The first member has the own cast, and not the one that it follows.
+        reports(&mut nak, &mut place, 1, [0, 1, 1]);
+        reports(&mut nak, &mut place, 0, [0, 0, 1]);
+        assert_eq!(place.above != waited, facts.is_none(), "{facts:?}");
+        reports(&mut nak, &mut place, 0, [0, 1, 1]);
+        assert_eq!(place.above.messages, waited.messages + 1, "{facts:?}");
+    }
 }

@@ -44,9 +44,7 @@ impl Scene {
         let record: Rc<RefCell<GroupRecord>> = Rc::default();
         let promised = <Divided as Protocol>::FACTS.gives;
         assert!(promised.has(Guarantees::VIEWS.and(Guarantees::SYNCHRONY).and(Guarantees::TOTAL)));
-        // Without safe delivery an order that only others have is lost with them, and with it what
-        // a cast followed.
-        record.borrow_mut().lacks = Guarantees::ALL.without(promised).and(Guarantees::CAUSAL);
+        record.borrow_mut().lacks = Guarantees::ALL.without(promised);
         let peers: Vec<_> = (0..count).map(at).collect();
         let members = (0..count).map(|station| {
             let founding = (station < founds).then_some(Duration::from_millis(100));

@@ -331,7 +331,7 @@ fn a_member_that_takes_nothing_stops_nobody() {
 /// Without any one rule something breaks, or the group does not come together again.
 #[test]
 fn every_rule_is_needed() {
-    for (rule, seed) in [(1, 1), (2, 14), (3, 80), (4, 4), (5, 5), (6, 0), (9, 1)] {
+    for (rule, seed) in [(1, 1), (2, 68), (3, 32), (4, 32), (5, 5), (6, 0), (9, 1)] {
         let (with, without) = (run(seed, 0), run(seed, rule));
         assert!(with.broken.is_empty() && with.together.is_some(), "seed {seed}");
         let fails = !without.broken.is_empty() || without.together.is_none();
