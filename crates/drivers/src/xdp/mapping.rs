@@ -83,8 +83,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: these are the pages that were mapped, and no reference outlives `self`. Pages that
-        // the kernel was given stay its own (`pin_user_pages`).
+        // SAFETY: these are the pages that were mapped, and no reference outlives `self`. Pages
+        // that the kernel was given stay its own (`pin_user_pages`).
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
     }
 }

@@ -14,9 +14,9 @@
 //! | `socket.rs` | its socket: chunks of memory, and the rings by which they change hands |
 //! | `mapping.rs` | memory that is shared with the kernel |
 //!
-//! The rest is as for [packet sockets](crate::packet), but the kernel has no part in it: it hears no
-//! frame of the queue, completes no checks and merges nothing. A peer whose kernel leaves checks to
-//! its end of a veth has to complete them (`ethtool -K DEVICE tx off`). Frames are copied, by the
+//! The rest is as for [packet sockets](crate::packet), but the kernel has no part in it: it hears
+//! no frame of the queue, completes no checks and merges nothing. A peer whose kernel leaves checks
+//! to its end of a veth has to complete them (`ethtool -K DEVICE tx off`). Frames are copied, by the
 //! kernel's generic mode, which every interface has; it serves stacks without the kernel's IP, and
 //! is slower than UDP of the kernel.
 

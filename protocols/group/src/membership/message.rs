@@ -14,8 +14,8 @@ pub struct ViewsHeader {
     /// 0: PREPARE, 1: PROMISE, 2: REFUSE, 3: ACCEPT, 4: ACCEPTED, 5: INSTALL, 6: JOIN, 7: READY, 8:
     /// LEAVE, 9: ANNOUNCE, 10: NEWER, 11: UNHEARD, 12: HERE, 13: MERGE, 14: MERGED.
     pub kind: u8,
-    /// Of PROMISE 1: it has the state, 2: it had accepted a view, 4: it suspects members; of JOIN 1:
-    /// it may begin a group; of ANNOUNCE 1: it is the first of its part.
+    /// Of PROMISE 1: it has the state, 2: it had accepted a view, 4: it suspects members; of JOIN
+    /// 1: it may begin a group; of ANNOUNCE 1: it is the first of its part.
     pub flags: u8,
     /// The number of the view of which it speaks.
     pub number: u32,

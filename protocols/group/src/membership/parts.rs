@@ -1,6 +1,6 @@
 //! Partitions in which each part goes on. When parts hear each other again, the one with the
-//! smaller view ends that as for any next view, and asks the first member of the other to have the next one
-//! in common. What each delivers before is agreed in each.
+//! smaller view ends that as for any next view, and asks the first member of the other to have the
+//! next one in common. What each delivers before is agreed in each.
 //!
 //! ```text
 //! first of the larger ── ANNOUNCE ──▸ the group
