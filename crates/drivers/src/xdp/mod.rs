@@ -16,8 +16,8 @@
 //!
 //! The rest is as for [packet sockets](crate::packet), but the kernel has no part in it: it hears
 //! no frame of the queue, completes no checks and merges nothing. A peer whose kernel leaves checks
-//! to its end of a veth has to complete them (`ethtool -K DEVICE tx off`). Frames are copied, by the
-//! kernel's generic mode, which every interface has; it serves stacks without the kernel's IP, and
+//! to its end of a veth has to complete them (`ethtool -K DEVICE tx off`). Frames are copied, by
+//! the kernel's generic mode, which every interface has; it serves stacks without the kernel's IP, and
 //! is slower than UDP of the kernel.
 
 mod mapping;

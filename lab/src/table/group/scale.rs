@@ -29,13 +29,14 @@ pub(crate) const SCALE: &dyn AnyTable = &Table::<u16, ()> {
         name: "group-scale",
         title: "Groups of 2 to 1 000 members",
         measures: "In the simulator, without loss, 1 ms each way: members with the stack of \
-                   `group talk`, or with `group ring` for its detector, all begin at once, until \
-                   all are in one view; then they say nothing for 2 s, with the ring, whose \
-                   reports grow rare, for two minutes, of which the second counts; then 1 % of \
-                   them crash at once (at least one), until the rest is in a view without them. A member \
-                   that is silent for 500 ms is suspected. The row is the time that the run takes on \
-                   this machine; what was not reached within two minutes or 3 GB is missing. \
-                   Times of the group and packets are exact, whatever the machine.",
+                   `group talk`, or with `group ring` for its detector, all begin at once, \
+                   until all are in one view; then they say nothing for 2 s, with the ring, \
+                   whose reports grow rare, for two minutes, of which the second counts; then 1 \
+                   % of them crash at once (at least one), until the rest is in a view without \
+                   them. A member that is silent for 500 ms is suspected. The row is the time \
+                   that the run takes on this machine; what was not reached within two minutes \
+                   or 3 GB is missing. Times of the group and packets are exact, whatever the \
+                   machine.",
         source: "",
         axes: Axes { x: "members", y: "s", log_x: true, log_y: true },
         limit: Limit::Work,
