@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use stackwright::group::header::{
-    FetchHeader, MeshHeader, NakHeader, OutsideHeader, RepeatHeader, ViewsHeader, reencoded,
+    FetchHeader, MeshHeader, NakHeader, OutsideHeader, RepeatHeader, RingHeader, ViewsHeader,
+    reencoded,
 };
 use stackwright::group::{
     Detector, Mesh, MeshConfig, MicroLayer, Nak, NakConfig, SafeDelivery, StateTransfer,
@@ -57,6 +58,7 @@ pub fn group_headers(octets: &[u8]) {
     check::<NakHeader>(octets);
     check::<FetchHeader>(octets);
     check::<RepeatHeader>(octets);
+    check::<RingHeader>(octets);
     check::<ViewsHeader>(octets);
     if let Some(written) = reencoded(octets) {
         assert!(written.len() <= octets.len(), "nothing is added");
