@@ -24,14 +24,19 @@ mod mapping;
 mod program;
 mod socket;
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use stackwright_wire::{Message, Pool};
 
 use crate::registry::Registry;
 use crate::tun::{DeviceKind, DevicePort, ETHERNET, Inquiry};
 use socket::XdpSocket;
+
+/// How long, and how often, a queue that somebody has is waited for.
+const FREED: (Duration, u32) = (Duration::from_millis(20), 50);
 
 /// A queue of an interface.
 pub type XdpQueue<M> = DevicePort<M, OfXdp>;
@@ -52,7 +57,7 @@ impl<M: Message> DevicePort<M, OfXdp> {
     ///
     /// # Errors
     /// The kernel's: `PermissionDenied`, no such device or queue, `ResourceBusy` where another
-    /// program has it; `Unsupported` where it is not Ethernet.
+    /// program has it, and keeps it for a second; `Unsupported` where it is not Ethernet.
     pub fn open(
         interface: &str,
         queue: u32,
@@ -62,7 +67,18 @@ impl<M: Message> DevicePort<M, OfXdp> {
     ) -> io::Result<Self> {
         let inquiry = Inquiry::about(interface)?;
         inquiry.hardware_address()?;
-        let socket = XdpSocket::open(inquiry.index()?, queue)?;
+        let index = inquiry.index()?;
+        let mut tries = 0;
+        let socket = loop {
+            match XdpSocket::open(index, queue) {
+                // The kernel frees a queue a while after the program that had it has ended.
+                Err(why) if why.kind() == ErrorKind::ResourceBusy && tries < FREED.1 => {
+                    tries += 1;
+                    thread::sleep(FREED.0);
+                }
+                opened => break opened?,
+            }
+        };
         DevicePort::new(socket, inquiry, ETHERNET, registry, lane, pool)
     }
 }
