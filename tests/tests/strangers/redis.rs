@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, TcpStream};
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::Relaxed};
@@ -43,11 +43,11 @@ type Ports = Arc<[AtomicU16; 3]>;
 
 impl Replicas {
     fn new() -> Self {
-        let sockets = [0; 3].map(|_| UdpSocket::bind("127.0.0.1:0").expect("a port"));
-        let members = sockets.iter().map(|one| one.local_addr().expect("bound").to_string());
-        let mut all =
-            Replicas { members: members.collect(), running: Vec::new(), ports: Ports::default() };
-        drop(sockets);
+        // Not what the system chose: that may be another's while its replica is dead.
+        static NEXT: AtomicU16 = AtomicU16::new(27_000);
+        let first = NEXT.fetch_add(3, Relaxed);
+        let members = (first..first + 3).map(|port| format!("127.0.0.1:{port}")).collect();
+        let mut all = Replicas { members, running: Vec::new(), ports: Ports::default() };
         for place in 0..3 {
             let one = all.start(place, place > 0);
             all.running.push(one);
@@ -68,7 +68,8 @@ impl Replicas {
         let mut line = String::new();
         said.read_line(&mut line).expect("a line");
         let said_of = serde_json::from_str::<serde_json::Value>(&line).expect("JSON");
-        let at = said_of["redis"].as_str().expect("an address").rsplit(':').next();
+        let at = said_of["redis"].as_str().unwrap_or_else(|| panic!("no address: {line}"));
+        let at = at.rsplit(':').next();
         let port = at.and_then(|port| port.parse().ok()).expect("a port");
         self.ports[place].store(port, Relaxed);
         (running, said)
@@ -274,6 +275,7 @@ fn killed() {
                 scope.spawn(move || counting.run(client, over))
             })
             .collect();
+        let ends = Ends(&over);
         for nth in 1..=kills {
             let place = random.usize(..3);
             replicas.kill(place);
@@ -286,7 +288,7 @@ fn killed() {
                     .saturating_duration_since(Instant::now()),
             );
         }
-        over.store(true, Relaxed);
+        drop(ends);
         clients.into_iter().map(|client| client.join().expect("no wrong answer")).collect()
     });
     check(&counted);
@@ -310,6 +312,15 @@ fn killed() {
         }
     }
     without_quorum(&mut replicas);
+}
+
+/// Ends the clients, even where a replica does not start.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
 }
 
 /// Two of three are gone: the third says so at once, and which.
