@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::net::SocketAddrAny;
 use rustix::net::addr::SocketAddrArg as _;
 use stackwright_contract::Mirror;
-use stackwright_endpoint::{Config, blocking};
+use stackwright_endpoint::{Config, System, blocking};
 
 use crate::association::AssociationState;
 use crate::failure::{Failure, Outcome, status};
@@ -20,7 +20,7 @@ use crate::gate::{
 };
 use crate::layout::Options;
 use crate::pointers;
-use crate::stacks::{self, Scheme, Stack};
+use crate::stacks::{self, Stack};
 
 /// What an endpoint is, and the associations that were handed out.
 pub struct EndpointState {
@@ -155,8 +155,10 @@ exports! {
             let options = pointers::read(options)?;
             let is_background = options.is_some_and(|options| options.is_background());
             let config = options.map_or(Ok(Config::default()), Options::config)?;
-            let (Scheme { make, is_stream, .. }, local) = stacks::read(pointers::text(url)?)?;
-            let inner = match local {
+            let named = stacks::read(pointers::text(url)?)?;
+            let is_stream = named.is_stream();
+            let make = |system: &System| named.stack(system);
+            let inner = match named.local {
                 Some(local) => blocking::Endpoint::bind(local, config, make),
                 None => blocking::Endpoint::new(config, make),
             }?;

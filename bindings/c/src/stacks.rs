@@ -1,12 +1,16 @@
 //! Which stack a URL names: those of `stackwright perf`, on the same wire.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 
 use stackwright_artp as artp;
 use stackwright_compose::{Opaque, Over};
 use stackwright_contract::services::{Datagrams, Streams};
 use stackwright_contract::{Guarantees, Protocol};
 use stackwright_drivers::Readiness;
+use stackwright_drivers::ipc::Near;
+use stackwright_drivers::unix::UnixStreams;
 use stackwright_endpoint::System;
 use stackwright_framed::Framed;
 use stackwright_policies::profile::{Bounds, PolicyValues};
@@ -22,19 +26,40 @@ use crate::unframed::Unframed;
 pub(crate) type Stack = Opaque<Datagrams<BufferTree>, Readiness>;
 
 /// What a scheme names.
-#[derive(Clone, Copy)]
-pub(crate) struct Scheme {
+struct Scheme {
     name: &'static str,
-    pub(crate) make: fn(&System) -> Stack,
+    make: fn(&System) -> Stack,
     /// Whether it carries octets in order in place of messages.
-    pub(crate) is_stream: bool,
+    is_stream: bool,
+}
+
+/// What a URL names.
+pub(crate) struct Named {
+    scheme: &'static Scheme,
+    /// The socket of a server that has the stack.
+    server: Option<PathBuf>,
+    /// Where it listens.
+    pub(crate) local: Option<SocketAddr>,
+}
+
+impl Named {
+    pub(crate) fn is_stream(&self) -> bool {
+        self.scheme.is_stream
+    }
+
+    /// Makes the stack.
+    pub(crate) fn stack(&self, system: &System) -> Stack {
+        let Some(socket) = self.server.clone() else { return (self.scheme.make)(system) };
+        let lines = UnixStreams::new(socket, system.registry(), 0, System::pool());
+        hidden(Over::new(Near::<Datagrams<_>>::default(), lines))
+    }
 }
 
 const fn messages(name: &'static str, make: fn(&System) -> Stack) -> Scheme {
     Scheme { name, make, is_stream: false }
 }
 
-const SCHEMES: [Scheme; 6] = [
+static SCHEMES: [Scheme; 6] = [
     messages("artp", |system| {
         let config = artp::Config {
             epoch: system.epoch(),
@@ -66,6 +91,9 @@ const SCHEMES: [Scheme; 6] = [
     },
 ];
 
+/// Schemes whose stacks `stackwright host` has, as messages.
+const SERVED: [&str; 3] = ["artp", "udp", "xtp"];
+
 /// Hides what a stack is made of, but for what `SW_BACKGROUND` stands on: any thread may run it.
 fn hidden<P, const GIVES: u16>(stack: P) -> Opaque<P::Provides, Readiness, GIVES>
 where
@@ -82,13 +110,22 @@ fn tcp(system: &System) -> Opaque<Streams<BufferTree>, Readiness, TCP> {
     hidden(system.tcp())
 }
 
-/// Reads `scheme://host:port`; without host and port, it listens nowhere.
-pub(crate) fn read(url: &str) -> Result<(Scheme, Option<SocketAddr>), Failure> {
+/// Reads `scheme://host:port?server=FOLDER`; without host and port, it listens nowhere.
+pub(crate) fn read(url: &str) -> Result<Named, Failure> {
     let (name, place) = url.split_once("://").ok_or(Failure::Invalid)?;
     let scheme = SCHEMES.iter().find(|scheme| scheme.name == name).ok_or(Failure::Invalid)?;
+    let (place, server) = match place.split_once("?server=") {
+        Some((place, folder)) if SERVED.contains(&name) && !folder.is_empty() => {
+            let socket = Path::new(folder).join(name);
+            UnixStream::connect(&socket).map_err(|_| Failure::Unreachable)?;
+            (place, Some(socket))
+        }
+        Some(_) => return Err(Failure::Invalid),
+        None => (place, None),
+    };
     let place = place.strip_suffix('/').unwrap_or(place);
-    let place = (!place.is_empty()).then(|| address(place)).transpose()?;
-    Ok((*scheme, place))
+    let local = (!place.is_empty()).then(|| address(place)).transpose()?;
+    Ok(Named { scheme, server, local })
 }
 
 /// Reads `host:port`. A name is resolved as the system does it, which may take long.

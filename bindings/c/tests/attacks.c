@@ -65,7 +65,8 @@ static void sizes_and_values(void)
     static const size_t wrong[] = { 0, 1, sizeof(sw_options) - 1, 4097, SIZE_MAX };
     static const char *const urls[] = { "", "artp", "artp:/", "quic://", "artp://127.0.0.1",
         "artp://127.0.0.1:65536", "artp://:1", "artp://::1:7", "artp://[::1]", "artp://a@b:1",
-        "ARTP://127.0.0.1:0", "artp://127.0.0.1:0/path", "artp://\xff:1" };
+        "ARTP://127.0.0.1:0", "artp://127.0.0.1:0/path", "artp://\xff:1",
+        "artp://?server=", "tcp://?server=/tmp", "artp://?other=/tmp" };
     union {
         sw_options options;
         sw_properties properties;
@@ -79,6 +80,7 @@ static void sizes_and_values(void)
     pair("artp", &server, &client, &a, &b);
     for (n = 0; n < sizeof urls / sizeof *urls; n++)
         CHECK(sw_open(urls[n], NULL, &none) == SW_ERROR_INVALID);
+    CHECK(sw_open("artp://?server=/nowhere", NULL, &none) == SW_ERROR_UNREACHABLE);
     for (n = 0; n < sizeof wrong / sizeof *wrong; n++) {
         memset(&u, 0, sizeof u);
         u.options.size = wrong[n];

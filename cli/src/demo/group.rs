@@ -190,18 +190,14 @@ impl Scene {
 
     /// Only these hear each other, and the others each other; a packet in a hundred is lost.
     fn cut(&mut self, off: &[usize]) {
-        for from in 0..REPLICAS {
-            for to in (0..REPLICAS).filter(|to| *to != from) {
-                let is_near = off.contains(&from) == off.contains(&to);
-                let conditions = Conditions {
-                    loss: if is_near { 0.01 } else { 1.0 }.into(),
-                    delay: Duration::from_millis(1),
-                    jitter: Duration::from_millis(5),
-                    ..Conditions::IDEAL
-                };
-                self.world.network_mut().set_link(host(from), host(to), conditions);
-            }
-        }
+        let conditions = Conditions {
+            loss: 0.01.into(),
+            delay: Duration::from_millis(1),
+            jitter: Duration::from_millis(5),
+            ..Conditions::IDEAL
+        };
+        let parts = (0..REPLICAS).map(|place| (host(place), u8::from(off.contains(&place))));
+        self.world.network_mut().split(parts, &conditions);
     }
 
     fn say(&self, what: &str) {

@@ -37,6 +37,8 @@ pub struct UnixStreams<M: Message> {
     pool: Arc<Pool<M>>,
     sockets: Arrivals<UnixListener, Box<Socket<M>>>,
     due: Vec<Handle>,
+    /// Listeners that could not accept for want of descriptors; tried again when one is free.
+    starved: Vec<Handle>,
 }
 
 struct Socket<M: Message> {
@@ -53,9 +55,9 @@ impl<M: Message> UnixStreams<M> {
     /// Makes an adapter that registers its sockets with `registry` in `lane`, and takes its blocks
     /// from `pool`. Only the user of this process may connect where it listens.
     pub fn new(path: PathBuf, registry: Arc<Registry>, lane: usize, pool: Arc<Pool<M>>) -> Self {
-        let (sockets, due) = (Arrivals::new(), Vec::new());
+        let (sockets, due, starved) = (Arrivals::new(), Vec::new(), Vec::new());
         let (bound, accepts) = (None, true);
-        UnixStreams { path, bound, accepts, registry, lane, pool, sockets, due }
+        UnixStreams { path, bound, accepts, registry, lane, pool, sockets, due, starved }
     }
 
     /// Listens at a socket that is [bound](bind) to its path, which stays there when this is
@@ -117,7 +119,10 @@ impl<M: Message> UnixStreams<M> {
                         error.kind(),
                         ErrorKind::ConnectionAborted | ErrorKind::Interrupted
                     ) => {}
-                Err(_) => return cx.dropped(NAME, "accept: no descriptor is free"),
+                Err(_) => {
+                    cx.dropped(NAME, "accept: no descriptor is free");
+                    return self.starved.push(listener);
+                }
             }
         }
     }
@@ -176,7 +181,9 @@ impl<M: Message> UnixStreams<M> {
     }
 
     fn end(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
-        self.sockets.end(name, why).for_each(|word| out.indicate(word));
+        let last_words = self.sockets.end(name, why);
+        self.due.append(&mut self.starved);
+        last_words.for_each(|word| out.indicate(word));
     }
 }
 

@@ -46,8 +46,6 @@
 //! assert_eq!(arrival, Instant::START + Duration::from_millis(100 + 5));
 //! ```
 //!
-//! A [`GroupProcess`] is an application that checks what a group promises.
-//!
 //! A [`LoneStack`] has no world: a test says each word to it.
 //!
 //! The simulated services are adversaries, not conveniences: octets arrive in any portions, answers
@@ -89,7 +87,6 @@ mod datagrams;
 mod disk;
 mod drops;
 mod events;
-mod groups;
 mod hash;
 mod hosts;
 mod lanes;
@@ -119,7 +116,6 @@ pub use clock::DriftingClock;
 pub use datagrams::{CheckedDatagrams, SimulatedDatagrams};
 pub use disk::{DiskFaults, SimulatedDisk, Tree, Unsynced};
 pub use drops::Drops;
-pub use groups::{BrokenPromise, CastMark, GroupEvent, GroupProcess, GroupRecord};
 pub use hosts::SimulatedHosts;
 pub use lanes::Lanes;
 pub use link::{

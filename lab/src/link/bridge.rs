@@ -63,12 +63,19 @@ impl Bridge {
         command
     }
 
-    /// Has each member lose this share of what it sends, such as `1%`; says whether the kernel
-    /// here can.
-    pub(crate) fn loses(&self, share: &str) -> bool {
+    /// Has each member lose so many in a hundred of what comes to it; says whether the kernel and
+    /// the programs here can.
+    pub(crate) fn loses(&self, share: u8) -> bool {
+        let drops = format!("numgen random mod 100 < {share} drop");
+        let rules = [
+            "add table inet lossy".to_owned(),
+            "add chain inet lossy come { type filter hook input priority 0; }".to_owned(),
+            "flush chain inet lossy come".to_owned(),
+            format!("add rule inet lossy come iifname {DEVICE} {drops}"),
+        ];
         (0..self.members.len()).all(|place| {
-            let mut command = self.command(place as u8, "tc");
-            command.args(["qdisc", "replace", "dev", DEVICE, "root", "netem", "loss", share]);
+            let mut command = self.command(place as u8, "nft");
+            command.arg(rules.join("; "));
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             command.status().is_ok_and(|status| status.success())
         })

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use stackwright_artp as artp;
 use stackwright_compose::Over;
@@ -108,6 +109,34 @@ fn a_program_talks_to_perf() {
         let url = format!("{scheme}://127.0.0.1:0");
         let server = Server::start(Command::new(&program).args(["perf", "serve", "--json", &url]));
         run(Command::new(&perf).args([&format!("{scheme}://"), address_of(&server), "1000"]));
+    }
+}
+
+#[test]
+fn programs_have_their_stack_in_a_server() {
+    let Some(program) = stackwright() else { return };
+    let (poll, echo) =
+        (compiled("examples/poll.c", "poll", &[]), compiled("examples/echo.c", "echo", &[]));
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path().to_str().expect("text");
+    let schemes = ["artp", "xtp", "udp"];
+    let stacks = schemes.map(|scheme| format!("{scheme}://"));
+    let host = ["host", "--json", "--at", at];
+    let _host = Server::start(Command::new(&program).args(host).args(stacks));
+    for scheme in schemes {
+        let socket = folder.path().join(scheme);
+        let began = Instant::now();
+        while !socket.exists() && began.elapsed() < Duration::from_secs(20) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let url = format!("{scheme}://127.0.0.1:0?server={at}");
+        let server = Server::start(Command::new(&poll).arg(url));
+        let address = format!("127.0.0.1:{}", server.1.trim());
+        let url = format!("{scheme}://?server={at}");
+        assert_eq!(run(Command::new(&echo).args(["ask", &url, &address, "hello"])), "hello\n");
+        // A program with the stack of its own is at the other end as well.
+        let own = format!("{scheme}://");
+        assert_eq!(run(Command::new(&echo).args(["ask", &own, &address, "there"])), "there\n");
     }
 }
 

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 use stackwright::contract::Instant;
-use stackwright_simulator::{CastMark, Flight, GroupEvent};
+use stackwright_group_checker::{CastMark, GroupEvent};
+use stackwright_simulator::Flight;
 
 use super::scene::{Happening, Run, host};
 

@@ -13,11 +13,9 @@ use stackwright::contract::{Facts, Guarantees, Instant, Participant};
 use stackwright::group::{
     Mesh, MeshConfig, MicroLayer, PartitionedViews, Views, ViewsConfig, described,
 };
+use stackwright_group_checker::{BrokenPromise, CastMark, GroupEvent, GroupProcess, GroupRecord};
 use stackwright_parts::Message;
-use stackwright_simulator::{
-    BrokenPromise, CastMark, CheckedDatagrams, Conditions, Flight, GroupEvent, GroupProcess,
-    GroupRecord, Segments, StationId, World,
-};
+use stackwright_simulator::{CheckedDatagrams, Conditions, Flight, Segments, StationId, World};
 
 use super::CHECKED;
 use crate::described::Described;
@@ -258,19 +256,15 @@ impl Scene {
 
     /// Members with different numbers do not hear each other.
     fn split(&mut self, parts: &[u8]) {
-        for from in 0..parts.len() {
-            for to in (0..parts.len()).filter(|to| *to != from) {
-                let loss = if parts[from] == parts[to] { self.loss } else { 1.0 };
-                let conditions = Conditions {
-                    loss: loss.into(),
-                    duplicate: 0.02,
-                    delay: Duration::from_millis(1),
-                    jitter: Duration::from_millis(15),
-                    ..Conditions::IDEAL
-                };
-                self.world.network_mut().set_link(host(from), host(to), conditions);
-            }
-        }
+        let conditions = Conditions {
+            loss: self.loss.into(),
+            duplicate: 0.02,
+            delay: Duration::from_millis(1),
+            jitter: Duration::from_millis(15),
+            ..Conditions::IDEAL
+        };
+        let parts_of = parts.iter().enumerate().map(|(place, part)| (host(place), *part));
+        self.world.network_mut().split(parts_of, &conditions);
         self.note(0, Happening::Split(parts.to_vec()));
     }
 

@@ -101,6 +101,22 @@ impl<M: Message> Network<M> {
         self.paths.changed();
     }
 
+    /// Splits the network, from now on: stations with the same number hear each other by links of
+    /// `conditions`, and nobody of another number.
+    pub fn split(
+        &mut self,
+        parts: impl IntoIterator<Item = (IpAddr, u8)>,
+        conditions: &Conditions,
+    ) {
+        let parts: Vec<_> = parts.into_iter().collect();
+        for (from, part) in &parts {
+            for (to, other) in parts.iter().filter(|(to, _)| to != from) {
+                let loss = if part == other { conditions.loss.clone() } else { 1.0.into() };
+                self.set_link(*from, *to, Conditions { loss, ..conditions.clone() });
+            }
+        }
+    }
+
     /// Lets these stations share a half-duplex channel, from now on: datagrams between them travel
     /// on it, and no stream does.
     ///

@@ -88,12 +88,13 @@ fn measure(
     match *task {
         Task::Kill => kill(entrants, row, course),
         Task::Cast { casts, loses } if loses => {
-            if !entrants.bridge().loses("1%") {
-                course.progress.suspend(|| eprintln!("lab: no loss: there is no netem here"));
+            if !entrants.bridge().loses(1) {
+                let why = "lab: no loss: `tests/strangers/install nft` installs what drops packets";
+                course.progress.suspend(|| eprintln!("{why}"));
                 return Ok(());
             }
             let done = cast(entrants, casts, row, course);
-            entrants.bridge().loses("0%");
+            entrants.bridge().loses(0);
             done
         }
         Task::Cast { casts, .. } => cast(entrants, casts, row, course),

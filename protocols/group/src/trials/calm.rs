@@ -8,7 +8,8 @@ use std::vec::Vec;
 use fastrand::Rng;
 use stackwright_contract::services::{GroupView, GroupsRequest};
 use stackwright_contract::{Duration, Participant};
-use stackwright_simulator::{Conditions, Deed, Event, GroupRecord, StationId, World};
+use stackwright_group_checker::GroupRecord;
+use stackwright_simulator::{Conditions, Deed, Event, StationId, World};
 
 use super::seeds::{M, Process, Stack, added, host, open};
 

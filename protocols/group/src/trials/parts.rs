@@ -11,8 +11,9 @@ use stackwright_compose::{Over, stack};
 use stackwright_contract::rules::fits;
 use stackwright_contract::services::{Credit, GroupView, GroupsRequest};
 use stackwright_contract::{Duration, Guarantees, Participant, Protocol};
+use stackwright_group_checker::GroupRecord;
 use stackwright_simulator::{
-    CheckedDatagrams, Conditions, GroupRecord, StationId, World, on_all_processors, seeds,
+    CheckedDatagrams, Conditions, StationId, World, on_all_processors, seeds,
 };
 
 use super::seeds::{Casts, M, Order, Process, Silence, at, host, open};
@@ -72,19 +73,15 @@ impl Scene {
 
     /// Members of different parts do not hear each other.
     fn divide(&mut self, parts: &[u8]) {
-        for from in 0..parts.len() {
-            for to in (0..parts.len()).filter(|to| *to != from) {
-                let loss = if parts[from] == parts[to] { self.loss } else { 1.0 };
-                let conditions = Conditions {
-                    loss: loss.into(),
-                    duplicate: 0.02,
-                    delay: Duration::from_millis(1),
-                    jitter: Duration::from_millis(15),
-                    ..Conditions::IDEAL
-                };
-                self.world.network_mut().set_link(host(from), host(to), conditions);
-            }
-        }
+        let conditions = Conditions {
+            loss: self.loss.into(),
+            duplicate: 0.02,
+            delay: Duration::from_millis(1),
+            jitter: Duration::from_millis(15),
+            ..Conditions::IDEAL
+        };
+        let parts = parts.iter().enumerate().map(|(station, part)| (host(station), *part));
+        self.world.network_mut().split(parts, &conditions);
     }
 
     fn step(&mut self) {

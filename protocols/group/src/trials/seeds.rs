@@ -12,9 +12,9 @@ use fastrand::Rng;
 use stackwright_compose::{Over, stack};
 use stackwright_contract::services::{Credit, GroupsRequest};
 use stackwright_contract::{Duration, Handle, Participant};
+use stackwright_group_checker::{GroupProcess, GroupRecord};
 use stackwright_simulator::{
-    CheckedDatagrams, Conditions, GroupProcess, GroupRecord, StationId, World, on_all_processors,
-    seeds,
+    CheckedDatagrams, Conditions, StationId, World, on_all_processors, seeds,
 };
 use stackwright_wire::SingleBuffer;
 
@@ -142,19 +142,15 @@ impl Scene {
 
     /// Members with different numbers do not hear each other.
     fn conditions(&mut self, parts: &[u8]) {
-        for from in 0..parts.len() {
-            for to in (0..parts.len()).filter(|to| *to != from) {
-                let loss = if parts[from] == parts[to] { self.loss } else { 1.0 };
-                let conditions = Conditions {
-                    loss: loss.into(),
-                    duplicate: 0.02,
-                    delay: Duration::from_millis(1),
-                    jitter: Duration::from_millis(15),
-                    ..Conditions::IDEAL
-                };
-                self.world.network_mut().set_link(host(from), host(to), conditions);
-            }
-        }
+        let conditions = Conditions {
+            loss: self.loss.into(),
+            duplicate: 0.02,
+            delay: Duration::from_millis(1),
+            jitter: Duration::from_millis(15),
+            ..Conditions::IDEAL
+        };
+        let parts = parts.iter().enumerate().map(|(station, part)| (host(station), *part));
+        self.world.network_mut().split(parts, &conditions);
     }
 
     fn open(&mut self, station: usize) {

@@ -14,7 +14,8 @@ use stackwright_contract::services::{
     Batch, Credit, GroupNotice, GroupOrder, GroupProperties, GroupsRequest,
 };
 use stackwright_contract::{Duration, Facts, Guarantees, Instant, Participant, Protocol};
-use stackwright_simulator::{CheckedDatagrams, Conditions, GroupRecord, StationId, World, seeds};
+use stackwright_group_checker::GroupRecord;
+use stackwright_simulator::{CheckedDatagrams, Conditions, StationId, World, seeds};
 
 use super::seeds::{M, Process, at, host, open};
 use crate::layer::{GroupHooks, GroupPlace};
@@ -214,15 +215,10 @@ impl Scene {
 
     /// Members with different numbers do not hear each other.
     fn conditions(&mut self, parts: &[u8; MEMBERS], loss: f64) {
-        for from in 0..MEMBERS {
-            for to in (0..MEMBERS).filter(|to| *to != from) {
-                let loss = if parts[from] == parts[to] { loss } else { 1.0 };
-                let (delay, jitter) = (Duration::from_millis(1), Duration::from_millis(15));
-                let loss = loss.into();
-                let conditions = Conditions { loss, delay, jitter, ..Conditions::IDEAL };
-                self.world.network_mut().set_link(host(from), host(to), conditions);
-            }
-        }
+        let (delay, jitter) = (Duration::from_millis(1), Duration::from_millis(15));
+        let conditions = Conditions { loss: loss.into(), delay, jitter, ..Conditions::IDEAL };
+        let parts = parts.iter().enumerate().map(|(station, part)| (host(station), *part));
+        self.world.network_mut().split(parts, &conditions);
     }
 
     fn step(&mut self, random: &mut Rng) {

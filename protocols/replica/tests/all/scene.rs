@@ -144,19 +144,15 @@ impl Scene {
 
     /// Processes with different numbers do not hear each other.
     fn part(&mut self, parts: &[u8]) {
-        for from in 0..parts.len() {
-            for to in (0..parts.len()).filter(|to| *to != from) {
-                let loss = if parts[from] == parts[to] { self.loss } else { 1.0 };
-                let conditions = Conditions {
-                    loss: loss.into(),
-                    duplicate: 0.02,
-                    delay: Duration::from_millis(1),
-                    jitter: Duration::from_millis(15),
-                    ..Conditions::IDEAL
-                };
-                self.world.network_mut().set_link(host(from), host(to), conditions);
-            }
-        }
+        let conditions = Conditions {
+            loss: self.loss.into(),
+            duplicate: 0.02,
+            delay: Duration::from_millis(1),
+            jitter: Duration::from_millis(15),
+            ..Conditions::IDEAL
+        };
+        let parts = parts.iter().enumerate().map(|(station, part)| (host(station), *part));
+        self.world.network_mut().split(parts, &conditions);
     }
 
     fn open(&mut self, station: usize) {

@@ -4,9 +4,13 @@
 //! `STACKWRIGHT_KILLS=100` has as many die of each kind.
 
 use std::env;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::net::UnixStream;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use stackwright_contract::services::{DatagramsIndication, Ended};
 use stackwright_drivers::ipc::Quota;
 
@@ -103,4 +107,35 @@ fn servers_die_at_any_moment_and_each_last_word_is_told_once() {
             assert_eq!(ended, [LISTENER, GUEST, OWN], "seed {seed}");
         }
     }
+}
+
+#[test]
+fn who_found_no_descriptor_free_is_accepted_when_another_ends() {
+    // The limit holds for a process, so the test has one of its own.
+    const ALONE: &str = "STACKWRIGHT_WITHOUT_DESCRIPTORS";
+    if env::var_os(ALONE).is_none() {
+        let name = "ipc::deaths::who_found_no_descriptor_free_is_accepted_when_another_ends";
+        let mut alone = Command::new(env::current_exe().expect("this program"));
+        let status = alone.args([name, "--exact"]).env(ALONE, "1").status();
+        return assert!(status.expect("it runs").success());
+    }
+    let mut server = Server::start(Quota::default());
+    let (first, mut second) = (server.stranger(), server.stranger());
+    second.write_all(&[0xff; 64]).expect("it is read later");
+    let allowed = getrlimit(Resource::Nofile);
+    let next = first.try_clone().expect("one is free").as_raw_fd();
+    let current = u64::try_from(next + 1).ok();
+    setrlimit(Resource::Nofile, Rlimit { current, ..allowed }).expect("it is lowered");
+    server.until(|server| server.host.upper.applications() == 1);
+    for _ in 0..20 {
+        server.turn();
+    }
+    let is_ended = |second: &mut UnixStream| matches!(second.read(&mut [0; 64]), Ok(0));
+    assert!(!is_ended(&mut second), "nobody has accepted it");
+    drop(first);
+    let ended = (0..1000).any(|_| {
+        server.turn();
+        is_ended(&mut second)
+    });
+    assert!(ended, "what it says is noise");
 }

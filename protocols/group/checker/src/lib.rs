@@ -1,6 +1,8 @@
 //! Processes of a group as applications, and what is checked of all of them: each promise of a
 //! group, when somebody notices that it is broken.
 
+#![forbid(unsafe_code)]
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
@@ -14,7 +16,7 @@ use stackwright_contract::services::{
 use stackwright_contract::{Context, Guarantees, Handle, IndicationOf, Instant, Protocol};
 use stackwright_wire::Message;
 
-use crate::{Application, Asks};
+use stackwright_simulator::{Application, Asks};
 
 /// What names a view: its number, and the ballot that made it.
 type Key = (u32, Ballot);
