@@ -127,7 +127,7 @@ typedef struct sw_path_report { /* 0: not known */
  * nothing. `stackwright perf` has the same, on the same wire. stream+tcp carries octets in order
  * and no messages: TCP as it is. artp, xtp and udp may be in a server that several programs share,
  * `stackwright host`: artp://host:port?server=FOLDER, where FOLDER has its sockets. Without a server
- * there: SW_ERROR_UNREACHABLE. options: NULL for the defaults. */
+ * there, what is asked for is SW_ERROR_UNREACHABLE. options: NULL for the defaults. */
 int sw_open(const char *url, const sw_options *options, sw_endpoint **endpoint);
 
 /* Frees an endpoint and all its associations; peers are told as far as that leaves at once. Close

@@ -1,8 +1,7 @@
 //! Which stack a URL names: those of `stackwright perf`, on the same wire.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use stackwright_artp as artp;
 use stackwright_compose::{Opaque, Over};
@@ -34,7 +33,7 @@ struct Scheme {
 }
 
 /// What a URL names.
-pub(crate) struct Named {
+pub(crate) struct StackUrl {
     scheme: &'static Scheme,
     /// The socket of a server that has the stack.
     server: Option<PathBuf>,
@@ -42,12 +41,13 @@ pub(crate) struct Named {
     pub(crate) local: Option<SocketAddr>,
 }
 
-impl Named {
+impl StackUrl {
     pub(crate) fn is_stream(&self) -> bool {
         self.scheme.is_stream
     }
 
     /// Makes the stack.
+    #[inline(never)]
     pub(crate) fn stack(&self, system: &System) -> Stack {
         let Some(socket) = self.server.clone() else { return (self.scheme.make)(system) };
         let lines = UnixStreams::new(socket, system.registry(), 0, System::pool());
@@ -111,21 +111,21 @@ fn tcp(system: &System) -> Opaque<Streams<BufferTree>, Readiness, TCP> {
 }
 
 /// Reads `scheme://host:port?server=FOLDER`; without host and port, it listens nowhere.
-pub(crate) fn read(url: &str) -> Result<Named, Failure> {
-    let (name, place) = url.split_once("://").ok_or(Failure::Invalid)?;
+pub(crate) fn read(url: &str) -> Result<StackUrl, Failure> {
+    let (name, place) = url.split_once(':').ok_or(Failure::Invalid)?;
+    let place = place.strip_prefix("//").ok_or(Failure::Invalid)?;
     let scheme = SCHEMES.iter().find(|scheme| scheme.name == name).ok_or(Failure::Invalid)?;
-    let (place, server) = match place.split_once("?server=") {
-        Some((place, folder)) if SERVED.contains(&name) && !folder.is_empty() => {
-            let socket = Path::new(folder).join(name);
-            UnixStream::connect(&socket).map_err(|_| Failure::Unreachable)?;
-            (place, Some(socket))
+    let (place, server) = match place.split_once('?') {
+        Some((place, query)) => {
+            let folder = query.strip_prefix("server=").filter(|folder| !folder.is_empty());
+            let folder = folder.filter(|_| SERVED.contains(&name)).ok_or(Failure::Invalid)?;
+            (place, Some([folder, "/", name].concat().into()))
         }
-        Some(_) => return Err(Failure::Invalid),
         None => (place, None),
     };
     let place = place.strip_suffix('/').unwrap_or(place);
     let local = (!place.is_empty()).then(|| address(place)).transpose()?;
-    Ok(Named { scheme, server, local })
+    Ok(StackUrl { scheme, server, local })
 }
 
 /// Reads `host:port`. A name is resolved as the system does it, which may take long.

@@ -80,7 +80,7 @@ static void sizes_and_values(void)
     pair("artp", &server, &client, &a, &b);
     for (n = 0; n < sizeof urls / sizeof *urls; n++)
         CHECK(sw_open(urls[n], NULL, &none) == SW_ERROR_INVALID);
-    CHECK(sw_open("artp://?server=/nowhere", NULL, &none) == SW_ERROR_UNREACHABLE);
+    CHECK(sw_open("artp://127.0.0.1:0?server=/nowhere", NULL, &none) == SW_ERROR_UNREACHABLE);
     for (n = 0; n < sizeof wrong / sizeof *wrong; n++) {
         memset(&u, 0, sizeof u);
         u.options.size = wrong[n];

@@ -28,7 +28,7 @@ const NAME: &str = "unix";
 /// the [program](Address::Program) at the other end.
 pub struct UnixStreams<M: Message> {
     path: PathBuf,
-    /// A socket that was bound before.
+    /// The socket where it listens.
     bound: Option<OwnedFd>,
     /// Whether it accepts arrivals.
     accepts: bool,
@@ -52,15 +52,15 @@ struct Socket<M: Message> {
 type Out<'a, M> = &'a mut dyn Outlet<UnixStreams<M>>;
 
 impl<M: Message> UnixStreams<M> {
-    /// Makes an adapter that registers its sockets with `registry` in `lane`, and takes its blocks
-    /// from `pool`. Only the user of this process may connect where it listens.
+    /// Makes an adapter that connects to `path`, registers its sockets with `registry` in `lane`,
+    /// and takes its blocks from `pool`.
     pub fn new(path: PathBuf, registry: Arc<Registry>, lane: usize, pool: Arc<Pool<M>>) -> Self {
         let (sockets, due, starved) = (Arrivals::new(), Vec::new(), Vec::new());
         let (bound, accepts) = (None, true);
         UnixStreams { path, bound, accepts, registry, lane, pool, sockets, due, starved }
     }
 
-    /// Listens at a socket that is [bound](bind) to its path, which stays there when this is
+    /// Listens at a socket that is [bound](bind) to a path, which stays there when this is
     /// dropped. Where others may connect, the layer above asks [who](Address::Program) they are.
     #[must_use]
     pub fn listening_at(mut self, bound: OwnedFd) -> Self {
@@ -80,11 +80,8 @@ impl<M: Message> UnixStreams<M> {
     }
 
     fn listen(&mut self, name: Handle, out: Out<'_, M>) {
-        let bound = match &self.bound {
-            Some(bound) => bound.try_clone(),
-            None => bind(&self.path, 0o600),
-        };
-        let listening = bound.and_then(|bound| {
+        let bound = self.bound.as_ref().ok_or(ErrorKind::NotFound.into());
+        let listening = bound.and_then(OwnedFd::try_clone).and_then(|bound| {
             let mut listener = UnixListener::from_std(bound.into());
             self.registry.register(&mut listener, self.token(name), Interest::READABLE)?;
             Ok(listener)
@@ -299,13 +296,5 @@ impl<M: Message> Protocol for UnixStreams<M> {
 
     fn may_exit(&self) -> bool {
         self.sockets.iter().all(|(_, socket)| socket.flow.is_sent())
-    }
-}
-
-impl<M: Message> Drop for UnixStreams<M> {
-    fn drop(&mut self) {
-        if self.bound.is_none() && self.sockets.listeners().next().is_some() {
-            let _ = fs::remove_file(&self.path); // it may be gone
-        }
     }
 }

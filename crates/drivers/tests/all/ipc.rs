@@ -18,7 +18,7 @@ use stackwright_contract::{Guarantees, Handle, Outlet, Participant, RequestOf};
 use stackwright_drivers::Driver;
 use stackwright_drivers::ipc::{AdmissionPolicy, Near, Quota, StackHost};
 use stackwright_drivers::udp::Udp;
-use stackwright_drivers::unix::UnixStreams;
+use stackwright_drivers::unix::{self, UnixStreams};
 use stackwright_wire::{BufferTree, Message as _, Pool};
 
 type M = BufferTree;
@@ -76,8 +76,9 @@ impl Server {
     fn made(folder: tempfile::TempDir, quota: Quota, policy: AdmissionPolicy) -> Self {
         let driver = Driver::new(1).unwrap();
         let registry = driver.registry();
-        let lines =
-            UnixStreams::new(folder.path().join("socket"), Arc::clone(&registry), 1, pool());
+        let path = folder.path().join("socket");
+        let bound = unix::bind(&path, 0o600).unwrap();
+        let lines = UnixStreams::new(path, Arc::clone(&registry), 1, pool()).listening_at(bound);
         let beside = Beside::new(Udp::new(registry, 0, pool()).sharing_port(), lines);
         let host = StackHost::new(Guarantees::ABSENT, quota).admitting(policy);
         let host = Over::new(host, beside);

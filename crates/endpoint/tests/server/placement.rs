@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::{env, process, thread};
+use std::{env, fs, process, thread};
 
 use stackwright_artp as artp;
 use stackwright_compose::{Beside, Over};
@@ -11,7 +11,7 @@ use stackwright_contract::services::Datagrams;
 use stackwright_contract::{Guarantees, Outlet, Protocol, RequestOf};
 use stackwright_drivers::ipc::{Near, Quota, StackHost};
 use stackwright_drivers::udp::Udp;
-use stackwright_drivers::unix::UnixStreams;
+use stackwright_drivers::unix::{self, UnixStreams};
 use stackwright_endpoint::System;
 use stackwright_wire::BufferTree;
 
@@ -53,14 +53,16 @@ pub(crate) fn placed(
     let socket = path.clone();
     thread::spawn(move || {
         let (mut driver, system) = System::with_driver().unwrap();
-        let lines = UnixStreams::new(socket, system.registry(), 1, System::pool());
+        let bound = unix::bind(&socket, 0o600).unwrap();
+        let lines = UnixStreams::new(socket.clone(), system.registry(), 1, System::pool());
+        let lines = lines.listening_at(bound);
         let beside = Beside::new(make(&system), lines);
         let mut host: Host = Over::new(StackHost::new(GIVES, Quota::default()), beside);
         let (mut was, mut told) = (false, false);
         loop {
             let applications = host.upper.applications();
             if was && applications == 0 && host.upper.names() == 0 {
-                return;
+                return fs::remove_file(&socket).unwrap();
             }
             was |= applications > 0;
             if !told && host.upper.listens().unwrap() {
