@@ -138,10 +138,10 @@ impl Described {
             .replace("\"resolve\"", "\"dsr\"\n\n[dsr]\nover = \"resolve\""))
     }
 
-    /// One that is built in, of a group whose members are `with` these.
+    /// One that is built in, of a group whose members are `with` these, or heard by multicast.
     pub(crate) fn of_group(
         name: &str,
-        with: &[SocketAddr],
+        (with, multicast): (&[SocketAddr], bool),
         detect: Duration,
         founds: bool,
         key: Option<u128>,
@@ -149,10 +149,14 @@ impl Described {
         let with: Vec<_> = with.iter().map(SocketAddr::to_string).collect();
         let Described { text, .. } = Self::load(Path::new(name))?;
         let founding = "founding = 1000 # ms\n";
+        let often = detect.as_millis() / 6;
+        let multicast =
+            if multicast { format!("multicast = {often} # ms\n") } else { String::new() };
         let text = text
+            .replace("with = \"", &format!("{multicast}with = \""))
             .replace("127.0.0.1:4371 127.0.0.1:4372", &with.join(" "))
             .replace("silence = 500", &format!("silence = {}", detect.as_millis()))
-            .replace("report = 83", &format!("report = {}", detect.as_millis() / 6))
+            .replace("report = 83", &format!("report = {often}"))
             .replace(founding, if founds { founding } else { "" });
         let Some(key) = key else { return Self::read(name.into(), text) };
         let seal =

@@ -63,11 +63,15 @@ pub(crate) struct Joining {
     at: SocketAddr,
     /// Where the other members may be.
     #[arg(long, value_name = "ADDR:PORT,...", value_delimiter = ',')]
-    #[arg(required_unless_present = "stack")]
+    #[arg(required_unless_present_any = ["stack", "multicast"])]
     with: Vec<SocketAddr>,
     /// The group's name: groups of different names do not mix.
     #[arg(long, value_name = "ADDR:PORT", default_value = "239.77.3.1:4370")]
     group: SocketAddr,
+    /// Use that as a multicast address: members find one another by it, and each cast leaves once
+    /// for all who hear it. Members that do not are sent copies; where they are is said by --with.
+    #[arg(long)]
+    multicast: bool,
     /// Wait for a group, however long that takes, and never begin one.
     #[arg(long)]
     join: bool,
@@ -78,9 +82,10 @@ pub(crate) struct Joining {
     /// one: `head -c 32 /dev/urandom > FILE`. Messages are authenticated, and not encrypted.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// A file that describes the stack, in place of --with, --join, --detect and --key-file
-    /// (`stackwright explain group-store` shows the one that is built in).
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["with", "join", "detect", "key_file"])]
+    /// A file that describes the stack, in place of --with, --multicast, --join, --detect and
+    /// --key-file (`stackwright explain group-store` shows the one that is built in).
+    #[arg(long, value_name = "FILE")]
+    #[arg(conflicts_with_all = ["with", "multicast", "join", "detect", "key_file"])]
     stack: Option<PathBuf>,
 }
 
@@ -125,6 +130,11 @@ impl Joining {
             let why = "members report six times in it, so 50ms is the least";
             return Err(Problem::Unfit { what: "--detect".into(), why });
         }
+        let is_its = self.group.ip().is_multicast() && self.group.is_ipv4() == self.at.is_ipv4();
+        if self.multicast && !is_its {
+            let why = "--multicast needs a multicast address of the same kind as that of --at";
+            return Err(Problem::Unfit { what: format!("--group {}", self.group), why });
+        }
         Ok(())
     }
 
@@ -154,7 +164,8 @@ impl Joining {
             Some(file) => graphs::load::<T>(file)?,
             None => {
                 let key = self.key_file.as_deref().map(key).transpose()?;
-                Described::of_group(built_in, &self.with, self.detect, !self.join, key)?
+                let others = (&self.with[..], self.multicast);
+                Described::of_group(built_in, others, self.detect, !self.join, key)?
                     .topped(layers)?
             }
         };
@@ -169,6 +180,10 @@ impl Joining {
     fn ended(&self, why: Ended) -> Result<(), Problem> {
         match why {
             Ended::Finished => Ok(()),
+            Ended::Unreachable if self.multicast => Err(Problem::Unfit {
+                what: format!("--group {}", self.group),
+                why: "no interface has the address of --at and takes part in multicast",
+            }),
             Ended::Unavailable => Err(Problem::Unfit {
                 what: format!("--at {}", self.at),
                 why: "another program is there, or the address is not of this machine",

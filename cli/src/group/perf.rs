@@ -101,6 +101,10 @@ type PerfStack = Stack<Groups<Message>>;
 impl GroupPerf {
     pub(super) fn run(&self) -> Result<(), Problem> {
         self.joining.check()?;
+        if self.joining.multicast && self.joining.with.is_empty() && self.members.is_none() {
+            let why = "without --with it is not known how many members there are to be";
+            return Err(Problem::Unfit { what: "--members".into(), why });
+        }
         let size = self.size.unwrap_or(if self.requests { 64 } else { 1000 });
         let size = usize::try_from(size).unwrap_or(usize::MAX).max(SHORTEST);
         if size > SIZE_MOST {

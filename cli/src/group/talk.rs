@@ -29,7 +29,9 @@ use crate::stacks::Message;
 Examples, each in a terminal of its own:
   stackwright group talk --at 127.0.0.1:4370 --with 127.0.0.1:4371,127.0.0.1:4372
   stackwright group talk --at 127.0.0.1:4371 --with 127.0.0.1:4370,127.0.0.1:4372
-  stackwright group talk --at 127.0.0.1:4372 --with 127.0.0.1:4370,127.0.0.1:4371")]
+  stackwright group talk --at 127.0.0.1:4372 --with 127.0.0.1:4370,127.0.0.1:4371
+On one network, where 192.0.2.1 is the own address, without a list:
+  stackwright group talk --at 192.0.2.1:4370 --multicast")]
 pub(crate) struct Talk {
     #[command(flatten)]
     joining: Joining,

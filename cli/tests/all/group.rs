@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::group_talk::Talker;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_stackwright");
 const RECEIVERS: usize = 3;
 
@@ -202,4 +204,33 @@ fn three_processes_of_one_host_receive_what_one_sends() {
     }
     drop(probe);
     all_have_all(&format!("xtp://239.77.1.1:{port}"), |_| Command::new(PROGRAM));
+}
+
+/// A network that carries multicast to some of them only, from some time on.
+#[test]
+fn members_that_multicast_does_not_reach_any_more_stay() {
+    let Some(switch) = Switch::new() else { return };
+    let all = [1, 2, 3].map(|nth| format!("10.99.0.{nth}:4370"));
+    let mut talkers = [0, 1, 2].map(|nth| {
+        let mut program = switch.host(nth);
+        program.args(["group", "talk", "--json", "--multicast", "--at", &all[nth]]);
+        Talker::run(program)
+    });
+    talkers.iter().for_each(|one| one.sees(&all.each_ref()));
+    let bridge = switch.names.last().expect("there are some");
+    for (nth, floods) in [(2, "off"), (1, "off"), (0, "off"), (2, "on"), (0, "on"), (1, "on")] {
+        let port = format!("port{nth}");
+        let what = ["type", "bridge_slave", "mcast_flood", floods];
+        ip(&[&["-n", bridge, "link", "set", &port][..], &what].concat());
+        for line in 0..20 {
+            let said = format!("port {nth} {floods}, line {line}");
+            talkers[line % 3].say(&said);
+            for one in &talkers {
+                one.hears("the line", |heard| {
+                    assert!(heard["members"].is_null(), "no view of others follows: {heard}");
+                    heard["line"] == said
+                });
+            }
+        }
+    }
 }

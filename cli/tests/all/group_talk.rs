@@ -12,7 +12,7 @@ use serde_json::Value;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_stackwright");
 
-struct Talker {
+pub(crate) struct Talker {
     child: Child,
     said: Receiver<Value>,
 }
@@ -23,13 +23,25 @@ impl Talker {
             all.iter().filter(|at| **at != all[place]).map(|at| &**at).collect();
         let mut program = Command::new(PROGRAM);
         program.args(["group", "talk", "--json", "--at", &all[place], "--with"]);
-        program.arg(others.join(",")).stdin(Stdio::piped()).stdout(Stdio::piped());
+        program.arg(others.join(","));
         if place > 0 {
             program.arg("--join");
         }
         if let Some(key) = key {
             program.arg("--key-file").arg(key);
         }
+        Self::run(program)
+    }
+
+    /// Starts one that has no list of the others.
+    fn without_list(at: &str, group: &str) -> Self {
+        let mut program = Command::new(PROGRAM);
+        program.args(["group", "talk", "--json", "--at", at, "--multicast", "--group", group]);
+        Self::run(program)
+    }
+
+    pub(crate) fn run(mut program: Command) -> Self {
+        program.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = program.spawn().expect("the program starts");
         let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let (sender, said) = channel();
@@ -41,20 +53,20 @@ impl Talker {
         Talker { child, said }
     }
 
-    fn say(&mut self, line: &str) {
+    pub(crate) fn say(&mut self, line: &str) {
         let stdin = self.child.stdin.as_mut().expect("it is open");
         writeln!(stdin, "{line}").expect("it reads");
     }
 
     /// Waits for what `is_it` knows.
-    fn hears(&self, what: &str, is_it: impl Fn(&Value) -> bool) {
+    pub(crate) fn hears(&self, what: &str, is_it: impl Fn(&Value) -> bool) {
         while let said = self.said.recv_timeout(Duration::from_secs(60))
             && !is_it(said.as_ref().unwrap_or_else(|_| panic!("it was not told of {what}")))
         {
         }
     }
 
-    fn sees(&self, members: &[&String]) {
+    pub(crate) fn sees(&self, members: &[&String]) {
         self.hears("a view", |said| {
             let seen = said["members"].as_array();
             seen.is_some_and(|seen| {
@@ -116,4 +128,36 @@ fn who_is_there_hears_all_and_who_goes_is_missed() {
     drop(talkers[2].child.stdin.take());
     talkers[0].sees(&[&all[0]]);
     assert!(talkers[2].child.wait().expect("it ends").success());
+}
+
+#[test]
+fn who_has_no_list_finds_the_others_by_multicast() {
+    let all = addresses(4);
+    let (_, port) = all[3].rsplit_once(':').expect("a port");
+    let group = format!("239.77.3.2:{port}");
+    let mut talkers: Vec<_> = all[..3].iter().map(|at| Talker::without_list(at, &group)).collect();
+    let everyone: Vec<_> = all[..3].iter().collect();
+    talkers.iter().for_each(|one| one.sees(&everyone));
+    for nth in 0..30 {
+        talkers[nth % 3].say(&format!("line {nth}"));
+        for one in &talkers {
+            let line = format!("line {nth}");
+            one.hears("the line", |said| said["line"] == line && said["from"] == all[nth % 3]);
+        }
+    }
+    talkers[0].child.kill().expect("it runs");
+    talkers[1].sees(&[&all[1], &all[2]]);
+    drop(talkers[1].child.stdin.take());
+    talkers[2].sees(&[&all[2]]);
+}
+
+#[test]
+fn an_address_that_is_no_multicast_address_is_refused() {
+    for group in ["127.0.0.1:4370", "[ff12::77:3]:4370"] {
+        let mut program = Command::new(PROGRAM);
+        program.args(["group", "talk", "--at", "127.0.0.1:4371", "--multicast", "--group", group]);
+        let output = program.output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("multicast address"), "{said}");
+    }
 }

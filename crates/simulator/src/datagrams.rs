@@ -31,7 +31,9 @@ const FRESH_FIRST: u16 = 49_152;
 ///
 /// A multicast address is one peer, no matter which member sends: what is sent to it reaches the
 /// other members of the [group](crate::Network::group), and whatever one of them sends arrives from
-/// it. A listener at that address has one arrival. Both ends use the port of the group.
+/// it. A listener at that address has one arrival. Both ends use the port of the group. Where the
+/// association with it names a local address, members are told apart: each arrives, by its own
+/// address, at a listener at the group's.
 #[derive(Debug)]
 pub struct SimulatedDatagrams<M, const CHECKED: bool = false> {
     address: AdapterAddress,
@@ -61,6 +63,8 @@ struct Open {
     route: u16,
     down: Credit,
     up: Credit,
+    /// Whether it is with a group whose members are told apart.
+    apart: bool,
 }
 
 impl<M: Message> SimulatedDatagrams<M> {
@@ -187,7 +191,8 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         up: Credit,
         out: &mut dyn Outlet<Self>,
     ) {
-        self.names.open(name, Open { port, remote, route, down: self.credit, up });
+        let down = self.credit;
+        self.names.open(name, Open { port, remote, route, down, up, apart: false });
         self.peers.insert((port, remote), name);
         out.indicate(DatagramsIndication::Opened {
             association: name,
@@ -219,7 +224,10 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         let route = if let Address::Station { route, .. } = remote.address { route } else { 0 };
         match self.own_port(cx, local, place) {
             Some(port) => self.start(name, port, (place, route), up, out),
-            None => self.refuse(name, Ended::Unavailable, out),
+            None => return self.refuse(name, Ended::Unavailable, out),
+        }
+        if let Some(open) = self.names.get_mut(name) {
+            open.apart = local.is_some();
         }
     }
 
@@ -312,7 +320,10 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         (from, group): (SocketAddr, Option<IpAddr>),
         out: &mut dyn Outlet<Self>,
     ) -> Result<Handle, &'static str> {
-        let remote = group.map_or(from, |group| SocketAddr::new(group, port));
+        let all = group.map(|group| SocketAddr::new(group, port));
+        let with_all = all.and_then(|all| self.peers.get(&(port, all)));
+        let apart = with_all.and_then(|name| self.names.get(*name)).is_some_and(|open| open.apart);
+        let remote = all.filter(|_| !apart).unwrap_or(from);
         if let Some(name) = self.peers.get(&(port, remote)) {
             return Ok(*name);
         }

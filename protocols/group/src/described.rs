@@ -15,11 +15,18 @@ use crate::{
 /// How long anything may take, in ms.
 const TIME: core::ops::RangeInclusive<u64> = 1..=3_600_000;
 
-const MESH: &[Parameter] = &[Parameter::required(
-    "with",
-    ParameterKind::Text,
-    "addresses and ports where the other members may be, with spaces between",
-)];
+const MESH: &[Parameter] = &[
+    Parameter::new(
+        "with",
+        ParameterKind::Text,
+        "addresses and ports where the other members may be, with spaces between",
+    ),
+    Parameter::new(
+        "multicast",
+        ParameterKind::Number,
+        "casts leave once for all who say, this often in ms, that they hear the group's address",
+    ),
+];
 const NAK: &[Parameter] = &[
     Parameter::new("report", ParameterKind::Number, "a member reports at least this often, in ms"),
     Parameter::new(
@@ -60,7 +67,13 @@ pub const fn mesh<M: Message>() -> Described<Mesh<M>> {
             let peer: SocketAddr = text.parse().map_err(|_| Unfit { key: "with", is: is() })?;
             config.peers.push(peer.into());
         }
-        Ok(Mesh::new(config))
+        let often = time(table, "multicast")?;
+        if often.is_none() && table.text("with").is_none() {
+            let is = "names the other members, where there is no `multicast`".into();
+            return Err(Unfit { key: "with", is });
+        }
+        let mesh = Mesh::new(config);
+        Ok(if let Some(often) = often { mesh.multicasting(often) } else { mesh })
     };
     Described { parameters: MESH, make }
 }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `layer.rs` | a layer: what it adds, with defaults that pass everything on |
 //! | `mesh.rs` | the carrier: groups over datagrams, an association with each member |
+//! | `mesh/reach.rs` | multicast where it arrives |
 //! | `nak.rs`, `nak/repeat.rs`, `log.rs` | numbers, the log of unstable casts, what is missing is asked for |
 //! | `causal.rs` | nothing before what its sender had delivered |
 //! | `fragments.rs` | messages longer than a packet |

@@ -89,7 +89,11 @@ pub const SYNTAX: &[Step] = &[
     Step::Header(Layout::of::<MeshHeader>()),
     Step::Choice {
         by: Discriminant::Value(field("MeshHeader", "kind")),
-        cases: &[case(0, "in a view", IN_VIEW), case(1, "outside", OUTSIDE)],
+        cases: &[
+            case(0, "in a view", IN_VIEW),
+            case(1, "outside", OUTSIDE),
+            case(2, "probe", &[Step::Rest("ranks that are heard by multicast")]),
+        ],
         otherwise: &[Step::Rest("unknown")],
     },
 ];

@@ -78,8 +78,8 @@ struct Lower {
     open: BTreeMap<Handle, Credit>,
     /// The associations on which strangers and members arrive.
     arrived: BTreeMap<u8, Handle>,
-    /// The last packets that it sent, in a view and in none.
-    sent: [Option<Vec<u8>>; 2],
+    /// The last packets that it sent, in a view, in none, and of who hears whom.
+    sent: [Option<Vec<u8>>; 3],
     packets: usize,
     members: usize,
     ended: bool,
@@ -278,6 +278,13 @@ fn packet(lower: &Lower, input: &mut Input<'_>, host: u8) -> Vec<u8> {
             octets[place] ^= input.octet();
             octets
         }
+        (5, _) if lower.sent[2].is_some() && input.octet() % 2 == 0 => {
+            let mut octets = lower.sent[2].clone().unwrap_or_default();
+            octets[3] = input.octet() % 6;
+            octets.truncate(MeshHeader::LENGTH);
+            octets.extend(input.take(2));
+            octets
+        }
         (5, _) => input.take(40).to_vec(),
         _ => {
             let mut octets = [lower.outside(host), nak(2, input)].concat();
@@ -290,9 +297,13 @@ fn packet(lower: &Lower, input: &mut Input<'_>, host: u8) -> Vec<u8> {
 /// Each step is a packet for a member, a cast of it, or time.
 pub fn group_member(octets: &[u8]) {
     let mut input = Input(octets);
-    let founding = (input.octet() % 2 == 0).then_some(Duration::from_millis(100));
+    let first = input.octet();
+    let founding = (first % 2 == 0).then_some(Duration::from_millis(100));
     let config = ViewsConfig { founding, ..ViewsConfig::default() };
-    let mesh = Mesh::new(MeshConfig { peers: (1..5).map(at).collect() });
+    let mut mesh = Mesh::new(MeshConfig { peers: (1..5).map(at).collect() });
+    if first & 2 != 0 {
+        mesh = mesh.multicasting(Duration::from_millis(50));
+    }
     let casts = Over::new(MicroLayer::new(Nak::new(NakConfig::default())), mesh);
     let silence = Over::new(MicroLayer::new(Detector::new(Duration::from_millis(200))), casts);
     let views = Over::new(MicroLayer::new(Views::new(config)), silence);
@@ -304,7 +315,7 @@ pub fn group_member(octets: &[u8]) {
         awaited: VecDeque::new(),
         open: BTreeMap::new(),
         arrived: BTreeMap::new(),
-        sent: [None, None],
+        sent: [None, None, None],
         packets: 0,
         members: 0,
         ended: false,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use stackwright::compose::graph::{Erased, Flaw, Graph, Node, Parameters, ProtocolRegistry};
+use stackwright::contract::described::ParameterTable as _;
 use stackwright::contract::services::{Credit, Groups, GroupsRequest};
 use stackwright::contract::{Facts, Guarantees, Instant, Participant};
 use stackwright::group::{
@@ -27,6 +28,7 @@ type Process = GroupProcess<Message>;
 type Made = Result<Box<dyn Node<Message, B>>, Flaw>;
 
 const PORT: u16 = 4370;
+const GROUP: Ipv4Addr = Ipv4Addr::new(239, 77, 3, 1);
 const STEP: Duration = Duration::from_millis(10);
 /// Steps before the first fault, with faults, and until all have to be together again.
 const STEPS: [usize; 3] = [100, 1000, 3000];
@@ -81,9 +83,14 @@ fn registry(place: usize, members: usize) -> ProtocolRegistry<Message, B> {
     let udp = move |_: &Parameters<'_>| -> Made {
         Ok(Box::new(Erased(CheckedDatagrams::checked(host(place), Credit::ROOM))))
     };
-    let mesh = move |_: &Parameters<'_>| -> Made {
-        let peers = (0..members).map(at).collect();
-        Ok(Box::new(Erased(Mesh::<Message>::new(MeshConfig { peers }))))
+    let mesh = move |table: &Parameters<'_>| -> Made {
+        let mesh = Mesh::<Message>::new(MeshConfig { peers: (0..members).map(at).collect() });
+        let often = table.number("multicast").and_then(|often| often.try_into().ok());
+        let mesh = match often.map(Duration::from_millis) {
+            Some(often) => mesh.multicasting(often),
+            None => mesh,
+        };
+        Ok(Box::new(Erased(mesh)))
     };
     let membership = move |_: &Parameters<'_>| -> Made {
         let founding = (place == 0).then_some(Duration::from_millis(100));
@@ -149,6 +156,8 @@ impl Scene {
         let mut random = Rng::with_seed(seed);
         let loss = [0.0, 0.01, 0.05][random.usize(..3)];
         let (alive, happenings) = (vec![true; count], Vec::new());
+        let hosts: Vec<_> = (0..count).map(host).collect();
+        world.network_mut().group(GROUP.into(), &hosts);
         let mut scene = Scene { world, members, alive, record, random, loss, happenings, keeps };
         scene.split(&vec![0; count]);
         (0..count).for_each(|place| scene.open(place));
@@ -270,7 +279,7 @@ impl Scene {
 
     fn open(&mut self, place: usize) {
         let association = self.world.application(self.members[place]).name;
-        let remote = SocketAddr::from(([239, 77, 3, 1], PORT)).into();
+        let remote = SocketAddr::new(GROUP.into(), PORT).into();
         let (local, credit) = (Some(at(place)), Credit::ROOM);
         let open = GroupsRequest::Open { association, remote, local, credit };
         self.world.ask(self.members[place], open);

@@ -23,7 +23,8 @@ impl<M: Message> Udp<M> {
     ) {
         let remote_address = remote.internet().map(|remote| self.network.identity(remote));
         if let Some(group) = remote_address.filter(|remote| remote.ip().is_multicast()) {
-            return self.open_group(name, group, credit, out);
+            let local = local.and_then(Participant::internet);
+            return self.open_group(name, group, local, credit, out);
         }
         let opened = connect(self.network, self.shared_port, &self.registry, remote, local)
             .and_then(|(socket, remote)| {

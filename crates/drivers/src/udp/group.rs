@@ -38,6 +38,10 @@ impl<M: Message> Udp<M> {
     ///
     /// A group is one peer, no matter which member sends: a listener at its address has one
     /// arrival, and what is sent to an association with it reaches all members, which use its port.
+    ///
+    /// An association with a group that names a local address joins on the interface that has it,
+    /// sends from it, and tells members apart: each arrives, by its own address, at a listener at
+    /// the group's, which is opened after it. What is sent comes back there, too.
     #[must_use]
     pub fn joining(self, multicast: Multicast) -> Self {
         Udp { multicast, ..self }
@@ -48,21 +52,22 @@ impl<M: Message> Udp<M> {
         &mut self,
         name: Handle,
         group: SocketAddr,
+        local: Option<SocketAddr>,
         credit: Credit,
         out: &mut dyn Outlet<Self>,
     ) {
-        let socket = match self.member(name, group) {
+        let ends = Ends { remote: group, local };
+        let socket = match self.member(name, ends) {
             Ok(socket) => socket,
             Err(error) => {
                 let why = unbound(error, false);
                 return out.indicate(DatagramsIndication::Ended { name, why });
             }
         };
-        let ends = Ends { remote: group, local: None };
         self.names.open(name, Association::new(socket, ends, credit));
         out.indicate(DatagramsIndication::Opened {
             association: name,
-            local: group.into(),
+            local: local.unwrap_or(group).into(),
             remote: group.into(),
             credit: SEND_ROOM,
             path: PathLimits::of_longest(LONGEST),
@@ -70,18 +75,22 @@ impl<M: Message> Udp<M> {
     }
 
     /// Returns the socket of a group for an association with it, of which there may be one.
-    fn member(&mut self, name: Handle, group: SocketAddr) -> io::Result<Handle> {
+    fn member(&mut self, name: Handle, ends: Ends) -> io::Result<Handle> {
+        let Ends { remote: group, local } = ends;
         let there = self.sockets.iter().find(|(_, socket)| socket.local == group);
         let socket = match there.map(|(name, _)| name) {
             Some(socket) => socket,
-            None => self.join(group, None)?,
+            None => self.join(group, local, None)?,
         };
         match self.peers(socket) {
-            Some(Peers::Many { known, .. }) if known.is_empty() => {
-                known.insert(Ends { remote: group, local: None }, name)
+            Some(Peers::Many { known, .. }) if known.keys().all(|ends| ends.remote != group) => {
+                known.insert(ends, name)
             }
             _ => return Err(io::ErrorKind::AddrInUse.into()),
         };
+        if let Some(socket) = self.sockets.get_mut(socket) {
+            socket.apart = local.is_some();
+        }
         Ok(socket)
     }
 
@@ -89,25 +98,30 @@ impl<M: Message> Udp<M> {
     pub(super) fn join(
         &mut self,
         group: SocketAddr,
+        local: Option<SocketAddr>,
         listener: Option<Handle>,
     ) -> io::Result<Handle> {
-        let socket = join(self.network, group, &self.multicast, &self.registry)?;
+        let local = local.map(|local| local.ip());
+        let socket = join(self.network, group, local, &self.multicast, &self.registry)?;
         self.start(socket, Peers::Many { listener, known: HashMap::new(), last: None })
     }
 }
 
 impl<M: Message> Socket<M> {
-    /// Returns from where a datagram comes: from the group, no matter which member sent it.
+    /// Returns from where a datagram comes: from the group, no matter which member sent it, unless
+    /// they are told apart.
     #[inline]
     pub(super) fn sender(&self, from: Option<SocketAddr>) -> Option<SocketAddr> {
-        if self.local.ip().is_multicast() { Some(self.local) } else { from }
+        if self.local.ip().is_multicast() && !self.apart { Some(self.local) } else { from }
     }
 }
 
-/// Opens a socket at the address of a group, which other members on this host have too, and joins.
+/// Opens a socket at the address of a group, which other members on this host have too, and joins,
+/// on the interface with the address `local` if it is to be that.
 fn join(
     network: Network,
     group: SocketAddr,
+    local: Option<IpAddr>,
     multicast: &Multicast,
     registry: &Registry,
 ) -> io::Result<UdpSocket> {
@@ -115,11 +129,14 @@ fn join(
     sockopt::set_socket_reuseaddr(&socket, true)?;
     rustix::net::bind(&socket, &group)?;
     let Multicast { hops, loops, interface } = *multicast;
+    // The loopback interface brings back what is sent without that.
+    let loops = loops && !local.is_some_and(|local| local.is_loopback());
     match group.ip() {
         IpAddr::V4(address) => {
-            let (any, interface) = (Ipv4Addr::UNSPECIFIED, interface.unwrap_or(0));
-            sockopt::set_ip_add_membership_with_ifindex(&socket, &address, &any, interface)?;
-            sockopt::set_ip_multicast_if_with_ifindex(&socket, &address, &any, interface)?;
+            let own = if let Some(IpAddr::V4(own)) = local { own } else { Ipv4Addr::UNSPECIFIED };
+            let interface = interface.unwrap_or(0);
+            sockopt::set_ip_add_membership_with_ifindex(&socket, &address, &own, interface)?;
+            sockopt::set_ip_multicast_if_with_ifindex(&socket, &address, &own, interface)?;
             sockopt::set_ip_multicast_ttl(&socket, hops.into())?;
             sockopt::set_ip_multicast_loop(&socket, loops)?;
         }

@@ -36,7 +36,7 @@ impl<M: Message> Udp<M> {
             return Ok(socket);
         }
         if local.ip().is_multicast() {
-            return self.join(local, Some(name));
+            return self.join(local, None, Some(name));
         }
         let socket = self.network.bind(local, self.shared_port, &self.registry)?;
         let peers = Peers::Many { listener: Some(name), known: HashMap::new(), last: None };

@@ -177,6 +177,8 @@ struct Socket<M: Message> {
     hears_marks: bool,
     /// Whether its buffer is so large that nothing is lost if it is read somewhat later.
     roomy: bool,
+    /// Whether members of the group that it has joined are told apart.
+    apart: bool,
     peers: Peers,
     /// What waits for the socket, in the order in which it was sent.
     queue: VecDeque<Waiting<M>>,
@@ -298,6 +300,7 @@ impl<M: Message> Udp<M> {
             differing: 0,
             hears_marks: false,
             roomy,
+            apart: false,
             peers,
             queue: VecDeque::new(),
             held: VecDeque::new(),

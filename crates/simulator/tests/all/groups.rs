@@ -121,3 +121,26 @@ fn a_station_has_one_association_with_a_group() {
     };
     assert!(world.application(stations[0]).0.iter().any(is_it));
 }
+
+#[test]
+fn who_names_its_own_address_is_told_who_sends() {
+    let (mut world, stations) = group(Conditions::IDEAL, 3);
+    let remote = SocketAddr::new(GROUP, PORT).into();
+    let (association, local) = (name(9), Some(SocketAddr::new(address(1), 70).into()));
+    world.ask(stations[1], Ask::Open { association, remote, credit: AMPLE, local });
+    send(&mut world, stations[0], name(0), 7);
+    world.run_for(Duration::from_secs(1));
+    send(&mut world, stations[2], name(1), 8);
+    world.run_for(Duration::from_secs(1));
+    assert_eq!(heard(&world, stations[1]), [7, 8]);
+    let opened = |told: &Told<SingleBuffer>| match told {
+        Told::Opened { association, remote, .. } if *association != name(9) => remote.internet(),
+        _ => None,
+    };
+    let senders: Vec<_> = world.application(stations[1]).0.iter().filter_map(opened).collect();
+    assert_eq!(senders, [0, 2].map(|nth| SocketAddr::new(address(nth), PORT)));
+    // What it sends reaches the others, for whom the group is one peer.
+    send(&mut world, stations[1], name(9), 9);
+    world.run_for(Duration::from_secs(1));
+    assert_eq!(heard(&world, stations[3]), [7, 8, 9]);
+}

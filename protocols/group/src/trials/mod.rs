@@ -10,6 +10,7 @@ mod directed;
 mod hostile;
 mod layers;
 mod liars;
+mod multicast;
 mod nth;
 mod parts;
 mod ring;

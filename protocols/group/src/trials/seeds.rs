@@ -58,12 +58,52 @@ pub(super) fn mark() -> u8 {
     layers.into_iter().fold(0, |below, layer| wire::mark(below, &format!("group {layer}"))) as u8
 }
 
-/// Adds members, the first of which begins the group.
+/// How packets of members travel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Carrier {
+    Mesh,
+    /// Where that arrives; and whether members have a list of each other.
+    Multicast {
+        listed: bool,
+    },
+}
+
+impl Carrier {
+    fn mesh(self, mut peers: Vec<Participant>) -> Mesh<M> {
+        if self == (Carrier::Multicast { listed: false }) {
+            peers.clear();
+        }
+        let mesh = Mesh::new(MeshConfig { peers });
+        // As often as `group talk` has it: six times in the silence.
+        let often = Duration::from_millis(33);
+        if self == Carrier::Mesh { mesh } else { mesh.multicasting(often) }
+    }
+}
+
+/// Has the group's address reach these hosts, and nobody else.
+pub(super) fn carries(world: &mut World<M>, hosts: impl Iterator<Item = usize>) {
+    let hosts: Vec<_> = hosts.map(host).collect();
+    let name = group().internet().expect("it has an address");
+    world.network_mut().group(name.ip(), &hosts);
+}
+
+/// Adds members of a mesh, the first of which begins the group.
 pub(super) fn added(
     world: &mut World<M>,
     count: usize,
     mutant: u8,
     facts: &Rc<RefCell<GroupRecord>>,
+) -> Vec<StationId<Stack, Process>> {
+    added_over(world, count, mutant, facts, Carrier::Mesh)
+}
+
+/// The same over another carrier.
+pub(super) fn added_over(
+    world: &mut World<M>,
+    count: usize,
+    mutant: u8,
+    facts: &Rc<RefCell<GroupRecord>>,
+    carrier: Carrier,
 ) -> Vec<StationId<Stack, Process>> {
     let peers: Vec<_> = (0..count).map(at).collect();
     (0..count)
@@ -74,7 +114,7 @@ pub(super) fn added(
                 ..ViewsConfig::default()
             };
             let udp = CheckedDatagrams::checked(host(station), Credit::ROOM);
-            let mesh = Over::new(Mesh::new(MeshConfig { peers: peers.clone() }), udp);
+            let mesh = Over::new(carrier.mesh(peers.clone()), udp);
             let casts = Over::new(MicroLayer::new(Nak::new(NakConfig::default())), mesh);
             let silence = Detector::new(Duration::from_millis(200));
             let silence = Over::new(MicroLayer::new(silence), casts);
@@ -110,29 +150,31 @@ struct Scene {
     facts: Rc<RefCell<GroupRecord>>,
     random: Rng,
     loss: f64,
+    carrier: Carrier,
 }
 
 /// What came of a run.
-struct Outcome {
-    broken: Vec<&'static str>,
+pub(super) struct Outcome {
+    pub(super) broken: Vec<&'static str>,
     /// How long after the last fault all were in one view; `None`: within 30 s they were not.
-    together: Option<Duration>,
+    pub(super) together: Option<Duration>,
     installs: u64,
     deliveries: u64,
     /// For people.
-    end: Vec<String>,
+    pub(super) end: Vec<String>,
 }
 
 impl Scene {
-    fn new(seed: u64, mutant: u8) -> Self {
+    fn new(seed: u64, mutant: u8, carrier: Carrier) -> Self {
         let count = 3 + (seed % 5) as usize;
         let loss = [0.0, 0.01, 0.05, 0.15][(seed / 5 % 4) as usize];
         let mut world = World::new(seed);
         world.keep_drops();
         let facts: Rc<RefCell<GroupRecord>> = Rc::default();
-        let members = added(&mut world, count, mutant, &facts);
-        let random = Rng::with_seed(seed);
-        let mut scene = Scene { world, members, alive: vec![true; count], facts, random, loss };
+        let members = added_over(&mut world, count, mutant, &facts, carrier);
+        carries(&mut world, 0..count);
+        let (random, alive) = (Rng::with_seed(seed), vec![true; count]);
+        let mut scene = Scene { world, members, alive, facts, random, loss, carrier };
         scene.conditions(&vec![0; count]);
         for station in 0..count {
             scene.open(station);
@@ -196,6 +238,10 @@ impl Scene {
                 self.world.ask(self.members[any], cast);
             }
         }
+        if chaos && self.carrier != Carrier::Mesh && self.random.u32(..100) < 2 {
+            let hosts: Vec<_> = (0..count).filter(|_| self.random.u8(..3) > 0).collect();
+            carries(&mut self.world, hosts.into_iter());
+        }
         if !chaos || self.random.u32(..100) >= 2 {
             return;
         }
@@ -247,7 +293,11 @@ impl Scene {
 }
 
 fn run(seed: u64, mutant: u8) -> Outcome {
-    let mut scene = Scene::new(seed, mutant);
+    run_over(seed, mutant, Carrier::Mesh)
+}
+
+pub(super) fn run_over(seed: u64, mutant: u8, carrier: Carrier) -> Outcome {
+    let mut scene = Scene::new(seed, mutant, carrier);
     for _ in 0..100 {
         scene.step(false);
     }
@@ -257,6 +307,7 @@ fn run(seed: u64, mutant: u8) -> Outcome {
     let count = scene.members.len();
     scene.loss = scene.loss.min(0.05);
     scene.conditions(&vec![0; count]);
+    carries(&mut scene.world, 0..count);
     scene.revive(count);
     let calm = scene.world.now();
     let mut together = None;

@@ -104,3 +104,39 @@ fn an_interface_that_is_not_there_leads_nowhere() {
     side.ask(Ask::Open { association, remote, credit: AMPLE, local: None });
     assert_eq!(side.ended(name(1)), Ended::Unreachable);
 }
+
+/// Every address of the loopback network is one of this host, as if it were another host's.
+#[test]
+fn members_that_name_their_addresses_are_told_apart() {
+    let port = port();
+    let group = format!("239.77.1.2:{port}");
+    let hosts = ["127.0.0.1", "127.0.0.2"];
+    let mut sides = hosts.map(|host| {
+        let mut side = Side::new();
+        let (association, remote) = (name(1), address(&group).into());
+        let local = Some(address(&format!("{host}:1")).into());
+        side.ask(Ask::Open { association, remote, credit: AMPLE, local });
+        assert_eq!(side.remote(name(1)), address(&group));
+        assert_eq!(side.listen(&group), address(&group));
+        side.expect(name(2), AMPLE);
+        side.expect(name(3), AMPLE);
+        side
+    });
+    for (side, said) in sides.iter_mut().zip([b"one", b"two"]) {
+        side.send(name(1), said);
+        side.turn(1);
+    }
+    for side in &mut sides {
+        // What it has sent comes back, once.
+        for (association, host, said) in [(2, hosts[0], b"one"), (3, hosts[1], b"two")] {
+            assert_eq!(side.remote(name(association)), address(&format!("{host}:{port}")));
+            side.hears(name(association), &[said]);
+        }
+    }
+    // What follows belongs to the same.
+    sides[1].send(name(1), b"more");
+    sides[1].turn(1);
+    for side in &mut sides {
+        side.hears(name(3), &[b"two", b"more"]);
+    }
+}
