@@ -161,3 +161,36 @@ fn an_address_that_is_no_multicast_address_is_refused() {
         assert!(!output.status.success() && said.contains("multicast address"), "{said}");
     }
 }
+
+#[test]
+fn a_group_stands_on_any_transport_of_messages() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let built_in = include_str!("../../stacks/group-talk.toml");
+    for transport in [include_str!("../../stacks/artp.toml"), include_str!("../../stacks/xtp.toml")]
+    {
+        let (_, layers) = transport.split_once("top = \"").expect("a top");
+        let (top, layers) = layers.split_once('"').expect("its name");
+        let all = addresses(2);
+        let mut talkers: Vec<_> = (0..2)
+            .map(|place| {
+                let stack: String = built_in.lines().filter(|line| *line != "[udp]").fold(
+                    String::new(),
+                    |stack, line| match line.split_once(" = ") {
+                        Some(("over", "\"udp\"")) => format!("{stack}over = \"{top}\"\n"),
+                        Some(("with", _)) => format!("{stack}with = \"{}\"\n", all[1 - place]),
+                        _ => format!("{stack}{line}\n"),
+                    },
+                );
+                let file = folder.path().join(format!("{top}-{place}.toml"));
+                std::fs::write(&file, stack + layers).expect("it is written");
+                let mut program = Command::new(PROGRAM);
+                program.args(["group", "talk", "--json", "--at", &all[place], "--stack"]);
+                program.arg(file);
+                Talker::run(program)
+            })
+            .collect();
+        talkers.iter().for_each(|one| one.sees(&[&all[0], &all[1]]));
+        talkers[0].say(top);
+        talkers[1].hears("the line", |said| said["line"] == top && said["from"] == all[0]);
+    }
+}
