@@ -40,6 +40,24 @@ fn nothing_breaks_with_all_layers() {
     }
 }
 
+/// Nor where a cast leaves once for all.
+#[test]
+fn nothing_breaks_by_multicast() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("stack.toml");
+    let stack = include_str!("../../stacks/group-store.toml");
+    let list = "with = \"127.0.0.1:4371 127.0.0.1:4372\"";
+    assert!(stack.contains(list), "{stack}");
+    std::fs::write(&file, stack.replace(list, "multicast = 30 # ms")).expect("it is written");
+    for seed in 0..5 {
+        let (file, seed) = (file.to_str().expect("UTF-8"), u64::to_string(&seed));
+        let output = lab(&["--json", "--stack", file, "--seed", &seed]);
+        let told = told(&output);
+        assert!(output.status.success() && told["broken"].is_null(), "{told}");
+        assert!(told["deliveries"].as_u64() > Some(500) && told["together"].is_f64(), "{told}");
+    }
+}
+
 /// The state of a replica that was cut off is another one than that of the others.
 #[test]
 fn without_safe_delivery_the_log_of_who_vanished_differs() {

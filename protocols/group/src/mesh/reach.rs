@@ -18,6 +18,9 @@ use stackwright_contract::{Duration, Handle, Instant, Participant};
 /// In larger views members speak more rarely, so that each hears no more of it.
 const MANY: usize = 16;
 
+/// How many times as often members speak when a view begins; and then half as often each time.
+const SOON: u32 = 8;
+
 /// How many members have to be reached: one alone costs as much without multicast.
 const PAYS: usize = 2;
 
@@ -28,8 +31,9 @@ pub(super) struct Reach {
     pub(super) all: Handle,
     pub(super) listener: Handle,
     members: Vec<(Identity, Path)>,
-    /// When this member speaks next.
+    /// When this member speaks next, and how many times as often as later.
     probes: Instant,
+    haste: u32,
 }
 
 /// A process: an address that comes back is another one.
@@ -48,7 +52,8 @@ impl Path {
 
 impl Reach {
     pub(super) const fn new(often: Duration, all: Handle, listener: Handle) -> Self {
-        Reach { often, all, listener, members: Vec::new(), probes: Instant::START }
+        let members = Vec::new();
+        Reach { often, all, listener, members, probes: Instant::START, haste: SOON }
     }
 
     /// Begins a view. Who was in the last one, too, hears what it heard.
@@ -57,7 +62,7 @@ impl Reach {
         let members = view.members.iter().map(|member| (member.participant, member.incarnation));
         let path = |who| (who, before.get(&who).copied().unwrap_or(Path::NONE));
         self.members.extend(members.map(path));
-        self.probes = now;
+        (self.probes, self.haste) = (now, SOON);
     }
 
     /// Returns where the members of the last view are.
@@ -97,7 +102,8 @@ impl Reach {
 
     /// Returns whom this member hears, and who is to be told that apart.
     pub(super) fn probe(&mut self, me: Rank, now: Instant) -> (Vec<u8>, Vec<Participant>) {
-        self.probes = now + self.pause();
+        self.probes = now + self.pause() / self.haste;
+        self.haste = (self.haste / 2).max(1);
         let mut octets = alloc::vec![0; self.members.len().div_ceil(8)];
         let mut others = Vec::new();
         for (rank, ((participant, _), path)) in self.members.iter().enumerate() {
