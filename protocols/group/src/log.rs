@@ -43,6 +43,11 @@ impl<M: Message> Log<M> {
         casts.map(|cast| cast.message.len()).sum()
     }
 
+    /// Returns whether it keeps no cast: all members have all of them, as far as it is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.senders.iter().all(|sender| sender.casts.is_empty())
+    }
+
     /// Returns up to which number there is every cast of a sender, delivered or not.
     pub(crate) fn reach(&self, origin: usize) -> u32 {
         let have = self.have[origin];

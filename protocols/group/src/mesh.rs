@@ -26,8 +26,9 @@ use reach::Reach;
 
 const NAME: &str = "group";
 
-/// Members and strangers with an association, at most: a stranger gives way.
-const ASSOCIATIONS_MOST: usize = 1024;
+/// Associations with members, of which there is one in each direction, and with strangers, at most:
+/// a stranger gives way.
+const ASSOCIATIONS_MOST: usize = 3 * wire::MEMBERS_MOST;
 
 /// Names that wait for arrivals.
 const AWAITED: usize = 8;

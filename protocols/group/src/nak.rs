@@ -5,6 +5,7 @@
 //! and counted as any other.
 
 mod repeat;
+mod report;
 
 pub use repeat::{FetchHeader, RepeatHeader};
 
@@ -22,6 +23,7 @@ use crate::layer::{GroupHooks, GroupPlace};
 use crate::log::{Cast, Log};
 use crate::room::Room;
 use crate::wire::{self, Reader};
+use report::Star;
 
 const NAME: &str = "group nak";
 
@@ -66,8 +68,8 @@ impl Default for NakConfig {
 /// The header of a cast, and of what members say of casts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct NakHeader {
-    /// 0: a cast; 1: a report; outside of a view 2: of the layers above, 3: casts are asked for, 4:
-    /// one is repeated.
+    /// 0: a cast; 1: a report; 5: one to the first of a large view, 6: what that says; outside of a
+    /// view 2: of the layers above, 3: casts are asked for, 4: one is repeated.
     pub kind: u8,
     /// Of a cast, for whom; of a report, whether its sender votes.
     pub detail: u8,
@@ -82,6 +84,8 @@ const REPORT: u8 = 1;
 const ABOVE: u8 = 2;
 const FETCH: u8 = 3;
 const REPEAT: u8 = 4;
+const REPORT_TO_FIRST: u8 = 5;
+const FIRST_SAYS: u8 = 6;
 
 /// The hooks of the layer.
 pub struct Nak<M> {
@@ -99,6 +103,8 @@ pub struct Nak<M> {
     old: Option<(Arc<GroupView>, u32, Log<M>)>,
     /// Since when, and with how many casts, a member of either view was answered.
     answered: BTreeMap<Participant, (Instant, u32)>,
+    /// A view of more members is a large one.
+    pub(crate) large: usize,
 }
 
 struct InView<M> {
@@ -109,8 +115,13 @@ struct InView<M> {
     sent: u32,
     /// Whether it has the state, and counts for a quorum.
     votes: bool,
-    /// What each member has of each sender.
+    /// What each member of a small view has of each sender; and what all others have, as far as it
+    /// is known.
     others: Vec<Vec<u32>>,
+    all: Vec<u32>,
+    /// In a large view, where reports are known that others say by themselves: reports go through
+    /// the first.
+    star: Option<Star>,
     /// Up to which own cast all members have what was here when it was cast; and what was cast, and
     /// here, when that was found out.
     settled: u32,
@@ -161,20 +172,6 @@ impl<M: Message> InView<M> {
         let only_fetches = self.fills.as_ref().is_some_and(|fill| !fill.delivers);
         if only_fetches { 0 } else { self.most(origin) }
     }
-
-    /// Finds out whether all members have what was here at the mark; then the next one is set.
-    fn settle(&mut self) {
-        let has_all = |have: &Vec<u32>| have.iter().zip(&self.mark.1).all(|(has, of)| has >= of);
-        let mut others = self.others.iter().enumerate().filter(|(rank, _)| *rank != self.me);
-        if others.all(|(_, have)| has_all(have)) {
-            self.settled = self.mark.0;
-            let here = self.log.have();
-            if self.mark.0 != self.sent || self.mark.1 != here {
-                self.mark = (self.sent, here.to_vec());
-                self.settle();
-            }
-        }
-    }
 }
 
 impl<M: Message> Nak<M> {
@@ -183,7 +180,8 @@ impl<M: Message> Nak<M> {
         let (room, above, window) = (Room::NONE, Room::NONE, config.window.octets);
         let (view, full, old) = (None, None, None);
         let answered = BTreeMap::new();
-        Nak { config, view, room, full, window, above, in_step: false, old, answered }
+        let large = wire::LARGE;
+        Nak { config, view, room, full, window, above, in_step: false, old, answered, large }
     }
 
     /// Returns how many octets its logs keep.
@@ -207,20 +205,25 @@ impl<M: Message> Nak<M> {
             self.old = Some((last.view, last.tag, last.log));
         }
         if let Some(Rank(me)) = view.me {
-            let now = at.cx().now();
+            let (now, report) = (at.cx().now(), self.config.report);
+            // Where reports say that a member lives, all have to hear them.
+            let is_star = members > self.large && self.config.idle.is_some();
+            let reporters = if is_star { 0 } else { members };
             self.view = Some(InView {
                 tag: wire::tag(0, &view),
                 me: me.into(),
                 log: Log::new(members),
                 sent: 0,
                 votes: false,
-                others: alloc::vec![alloc::vec![0; members]; members],
+                others: alloc::vec![alloc::vec![0; members]; reporters],
+                all: alloc::vec![if members > 1 { 0 } else { u32::MAX }; members],
+                star: is_star.then(|| Star::new(&view, now, report)),
                 settled: 0,
                 mark: (0, alloc::vec![0; members]),
                 asked: alloc::vec![Asked { again: now, last: 0, upto: 0 }; members],
                 came: false,
                 reports: now,
-                pause: self.config.report,
+                pause: report,
                 frozen: false,
                 fills: None,
                 view,
@@ -250,6 +253,9 @@ impl<M: Message> Nak<M> {
             return;
         }
         own.came = true;
+        if let Some(star) = &mut own.star {
+            own.reports = own.reports.min(star.change(origin));
+        }
         self.rise(at, origin);
         let Some(own) = &self.view else { return };
         if origin != own.me && own.log.have()[origin] < number {
@@ -285,70 +291,6 @@ impl<M: Message> Nak<M> {
         }
         if is_full {
             self.full.get_or_insert(at.cx().now());
-        }
-    }
-
-    fn report(&mut self, at: &mut dyn GroupPlace<M>) {
-        let (full, NakConfig { report, idle, patience, .. }) = (self.full, self.config);
-        let now = at.cx().now();
-        let Some(own) = &mut self.view else { return };
-        let votes = own.votes;
-        if full.is_some_and(|since| now.since(since) > patience) {
-            (own.reports, own.came) = (now + report, false);
-            return at.order(GroupOrder::Suspect(Rank(own.me as u16)));
-        }
-        let idle = idle.filter(|_| !own.came && !own.frozen);
-        own.pause = idle.map_or(report, |idle| (2 * own.pause).min(idle));
-        let have: &[u32] = if own.frozen { &[] } else { own.log.have() };
-        let mut octets = Vec::new();
-        wire::push_counts(&mut octets, have);
-        let mut message = M::with_headroom(64, &octets);
-        let detail = u8::from(votes);
-        message.push(&NakHeader { kind: REPORT, detail, origin: 0, number: 0 });
-        (own.reports, own.came) = (now + own.pause, false);
-        at.send(message.into(), GroupProperties::default());
-        if !own.frozen {
-            let (by, upto) = (Rank(own.me as u16), have.into());
-            at.notice(GroupNotice::Held { by, votes, upto });
-        }
-    }
-
-    fn reported(&mut self, at: &mut dyn GroupPlace<M>, by: Rank, votes: bool, have: Vec<u32>) {
-        let Some(own) = &mut self.view else { return };
-        let members = own.view.members.len();
-        if have.is_empty() || have.len() == members {
-            at.notice(GroupNotice::Held { by, votes, upto: have.as_slice().into() });
-        }
-        // What it lacks, it may not know of.
-        let (here, soon) = (own.log.have(), at.cx().now() + self.config.report);
-        if have.iter().zip(here).any(|(have, here)| have < here) && own.reports > soon {
-            (own.pause, own.reports) = (self.config.report, soon);
-        }
-        // Nothing is counted behind a promise.
-        if have.len() != members || own.frozen {
-            return;
-        }
-        let rank = usize::from(by.0);
-        own.others[rank]
-            .iter_mut()
-            .zip(&have)
-            .for_each(|(known, more)| *known = (*known).max(*more));
-        // Where a member lacks what own casts follow, they wait there: so no more of them leave.
-        if self.in_step {
-            own.settle();
-        }
-        let settled = if self.in_step { own.settled } else { u32::MAX };
-        let (others, me) = (&own.others, own.me);
-        let all = |origin: usize| {
-            let of = |member: &usize| others[*member][origin];
-            let all = (0..members).filter(|member| *member != me).map(|member| of(&member)).min();
-            all.unwrap_or(u32::MAX).min(if origin == me { settled } else { u32::MAX })
-        };
-        let back = own.log.drop_stable(all, me);
-        let to = own.view.members[rank].participant;
-        self.give(at, back);
-        for (origin, upto) in have.into_iter().enumerate() {
-            self.ask(at, to, origin, upto);
         }
     }
 }
@@ -444,6 +386,15 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
                     None => at.cx().dropped(NAME, "a report that ends early"),
                 }
             }
+            REPORT_TO_FIRST | FIRST_SAYS => {
+                let (length, votes) = (message.len(), header.detail != 0);
+                let Some(octets) = message.front(length).map(Reader) else { return };
+                match header.kind {
+                    REPORT_TO_FIRST => self.reported_to_first(at, from.member, votes, octets),
+                    _ if from.member == Rank(0) => self.first_says(at, votes, octets),
+                    _ => at.cx().dropped(NAME, "not of the first"),
+                }
+            }
             _ => at.cx().dropped(NAME, "of an unknown kind"),
         }
     }
@@ -495,7 +446,7 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
     }
 
     fn ended(&mut self) {
-        *self = Nak::new(self.config);
+        *self = Nak { large: self.large, ..Nak::new(self.config) };
     }
 
     fn timeout(&mut self, at: &mut dyn GroupPlace<M>) {
@@ -517,6 +468,6 @@ impl<M: Message> GroupHooks<M> for Nak<M> {
     }
 
     fn wants_flush(&self) -> bool {
-        self.view.as_ref().is_some_and(|own| own.came && !own.frozen)
+        self.view.as_ref().is_some_and(|own| own.came && !own.frozen && own.star.is_none())
     }
 }

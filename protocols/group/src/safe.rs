@@ -24,6 +24,8 @@ struct InView<M> {
     view: Arc<GroupView>,
     /// Of each member, what it has of each sender, and whether it has the state.
     have: Vec<(bool, CastCounts)>,
+    /// What a quorum has of each sender, as the first member of a large view says.
+    quorum: CastCounts,
     /// Of each sender, what no quorum has as far as it is known.
     waits: Vec<VecDeque<(Batch<M>, GroupProperties)>>,
 }
@@ -42,14 +44,15 @@ impl<M: Message> SafeDelivery<M> {
     fn rise(&mut self, at: &mut dyn GroupPlace<M>, sender: usize, all: bool) {
         #[cfg(test)]
         let all = all || self.mutant;
-        let Some(InView { view, have, waits }) = &mut self.view else { return };
+        let Some(InView { view, have, quorum: told, waits }) = &mut self.view else { return };
         let Some(waits) = waits.get_mut(sender) else { return };
+        let told = told.get(sender).copied().unwrap_or(0);
         while let Some((_, properties)) = waits.front() {
             let has = |rank: usize| {
                 let (votes, upto) = &have[rank];
                 *votes && upto.get(sender).is_some_and(|upto| *upto >= properties.number)
             };
-            if !all && !quorum(view, true, has) {
+            if !all && told < properties.number && !quorum(view, true, has) {
                 return;
             }
             if let Some((batch, properties)) = waits.pop_front() {
@@ -103,6 +106,12 @@ impl<M: Message> GroupHooks<M> for SafeDelivery<M> {
                     self.rise_all(at, false);
                 }
             }
+            GroupNotice::HeldByQuorum(upto) => {
+                if let Some(own) = &mut self.view {
+                    own.quorum = upto.clone();
+                    self.rise_all(at, false);
+                }
+            }
             GroupNotice::View(view) => {
                 // What is here is in the target of the view, which a quorum has: but who falls out
                 // of it knows no target.
@@ -115,6 +124,7 @@ impl<M: Message> GroupHooks<M> for SafeDelivery<M> {
                 self.view = view.me.map(|_| InView {
                     view: view.clone(),
                     have: alloc::vec![(false, Arc::new([]) as CastCounts); members],
+                    quorum: Arc::new([]),
                     waits: (0..members).map(|_| VecDeque::new()).collect(),
                 });
             }

@@ -22,10 +22,43 @@ struct SendersHeader {
     senders: u16,
 }
 
+/// What a member of a large view has of one sender's casts.
+#[derive(Header)]
+#[allow(dead_code, reason = "only its layout is used: `nak/report.rs` reads it")]
+struct SenderCountHeader {
+    /// The sender's rank.
+    sender: u16,
+    /// Up to this cast.
+    upto: u32,
+}
+
+/// What the first says of one sender's casts.
+#[derive(Header)]
+#[allow(dead_code, reason = "only its layout is used: `nak/report.rs` reads it")]
+struct FirstCountHeader {
+    /// The sender's rank.
+    sender: u16,
+    /// Up to which cast the first has them.
+    upto: u32,
+    /// Up to which a quorum has them.
+    quorum: u32,
+    /// Up to which all have them.
+    all: u32,
+}
+
 const NAK: Step = Step::Header(Layout::of::<NakHeader>());
 const COUNTS: &[Step] = &[
     Step::Header(Layout::of::<SendersHeader>()),
     Step::Repeat(&[Step::Header(Layout::of::<CountHeader>())]),
+];
+
+const TO_FIRST: &[Step] = &[
+    Step::Header(Layout::of::<SendersHeader>()),
+    Step::Repeat(&[Step::Header(Layout::of::<SenderCountHeader>())]),
+];
+const FIRST: &[Step] = &[
+    Step::Header(Layout::of::<SendersHeader>()),
+    Step::Repeat(&[Step::Header(Layout::of::<FirstCountHeader>())]),
 ];
 
 const fn case(value: u64, name: &'static str, steps: &'static [Step]) -> Case {
@@ -36,7 +69,12 @@ const IN_VIEW: &[Step] = &[
     NAK,
     Step::Choice {
         by: Discriminant::Value(field("NakHeader", "kind")),
-        cases: &[case(0, "cast", &[Step::Rest("message")]), case(1, "report", COUNTS)],
+        cases: &[
+            case(0, "cast", &[Step::Rest("message")]),
+            case(1, "report", COUNTS),
+            case(5, "report to the first", TO_FIRST),
+            case(6, "report of the first", FIRST),
+        ],
         otherwise: &[Step::Rest("unknown")],
     },
 ];
@@ -58,7 +96,7 @@ const VIEWS: &[Step] = &[
             case(9, "ANNOUNCE", &[]),
             case(10, "NEWER", &[Step::Rest("view")]),
             case(11, "UNHEARD", &[Step::Rest("ranks")]),
-            case(12, "HERE", &[]),
+            case(12, "HERE", &[Step::Rest("first")]),
             case(13, "MERGE", &[Step::Rest("view")]),
             case(14, "MERGED", &[Step::Rest("view")]),
         ],

@@ -11,6 +11,10 @@ use stackwright_contract::services::{Ballot, GroupMember, GroupView, Rank};
 /// Members of a view, at most: what a member keeps grows with their square.
 pub(crate) const MEMBERS_MOST: usize = 1024;
 
+/// A view of more members is a large one: what each would say to all others, the first says for
+/// them.
+pub(crate) const LARGE: usize = 16;
+
 /// Octets of a view before its members: number, ballot, how many.
 const VIEW: usize = 4 + 12 + 2;
 
@@ -112,14 +116,19 @@ impl Reader<'_> {
 
     /// Reads a member, and its flags.
     fn member(&mut self) -> Option<(GroupMember, u8)> {
-        let (flags, incarnation, kind) = (self.u8()?, self.u64()?, self.u8()?);
-        let host: IpAddr = match kind {
+        let (flags, incarnation) = (self.u8()?, self.u64()?);
+        let participant = self.participant()?;
+        Some((GroupMember { participant, incarnation, votes: flags & VOTES != 0 }, flags))
+    }
+
+    /// Reads an Internet address.
+    pub(crate) fn participant(&mut self) -> Option<Participant> {
+        let host: IpAddr = match self.u8()? {
             4 => Ipv4Addr::from_bits(self.u32()?).into(),
             6 => Ipv6Addr::from(self.octets::<16>()?).into(),
             _ => return None,
         };
-        let participant = SocketAddr::new(host, self.u16()?).into();
-        Some((GroupMember { participant, incarnation, votes: flags & VOTES != 0 }, flags))
+        Some(SocketAddr::new(host, self.u16()?).into())
     }
 }
 

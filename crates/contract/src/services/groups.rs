@@ -148,6 +148,9 @@ pub enum GroupNotice<M> {
         /// Up to which cast of each sender, without a gap; empty: it only says that it lives.
         upto: CastCounts,
     },
+    /// Up to which cast of each sender a quorum of the view has all: told in large views, in which
+    /// the reports of the members reach only the first.
+    HeldByQuorum(CastCounts),
     /// Answers [`GroupOrder::Freeze`]: up to which cast of each sender the log has all.
     Frozen(CastCounts),
     /// Answers [`GroupOrder::Fetch`] and [`GroupOrder::Fill`]: all of the target is here.

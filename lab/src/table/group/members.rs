@@ -26,6 +26,9 @@ const STEP: Duration = Duration::from_millis(10);
 /// What has not come about after this long never will.
 const LONG: Duration = Duration::from_secs(60);
 
+/// So many members are known to all before they join, and begin the group.
+const KNOWN: u16 = 3;
+
 /// The stack of `group talk`, whose layers between are put in.
 const STACK: &str = r#"
 top = "membership"
@@ -33,7 +36,7 @@ top = "membership"
 [membership]
 protocol = "group membership"
 over = "next"
-founding = 1000
+FOUNDING
 
 LAYERS
 
@@ -93,6 +96,14 @@ impl ScaleDetector {
         match self {
             ScaleDetector::Heartbeats => [0, 2].map(Duration::from_secs),
             ScaleDetector::Ring => [60, 60].map(Duration::from_secs),
+        }
+    }
+
+    /// Returns with how many members it is tried, at most.
+    pub(super) fn most(self) -> u16 {
+        match self {
+            ScaleDetector::Heartbeats => 100,
+            ScaleDetector::Ring => u16::MAX,
         }
     }
 
@@ -179,10 +190,11 @@ impl GroupScale {
 
 impl Scene {
     fn new(asked: &GroupScale) -> Result<Self, Flaw> {
-        let all: Vec<_> = (0..asked.members).map(|place| host(place).to_string()).collect();
-        let all: Vec<_> = all.iter().map(|host| format!("{host}:{PORT}")).collect();
+        let known = (0..asked.members.min(KNOWN)).map(|place| format!("{}:{PORT}", host(place)));
         let text = STACK.replace("LAYERS", asked.detector.layers());
-        let description = Description::read(&text.replace("MEMBERS", &all.join(" ")))?;
+        let text = text.replace("MEMBERS", &known.collect::<Vec<_>>().join(" "));
+        let description = |founding| Description::read(&text.replace("FOUNDING", founding));
+        let [founds, joins] = [description("founding = 1000")?, description("")?];
         let mut world = World::new(asked.seed);
         let delay = Duration::from_millis(1);
         world.network_mut().set_conditions(Conditions { delay, ..Conditions::IDEAL });
@@ -193,6 +205,7 @@ impl Scene {
             let registry =
                 catalogue::registry(move || seed)
                     .with("udp", "simulated", &[], move |_| Ok(Box::new(Erased(udp()))));
+            let description = if place < KNOWN { &founds } else { &joins };
             let stack: Stack = description.build(&registry)?;
             let name = Handle { index: 0, generation: 0 };
             members.push(world.add(host, stack, Member { name, view: None }));

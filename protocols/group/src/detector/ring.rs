@@ -14,6 +14,7 @@ use stackwright_contract::{Duration, Facts, Guarantees, Instant};
 use stackwright_wire::{Header, Message};
 
 use crate::layer::{GroupHooks, GroupPlace};
+use crate::wire::LARGE;
 
 const NAME: &str = "group ring";
 
@@ -61,6 +62,8 @@ pub struct RingDetector {
     health: u32,
     /// Nothing is answered until then: the application here takes nothing.
     mute: Instant,
+    /// A view of more members is a large one.
+    pub(crate) large: usize,
 }
 
 #[derive(Debug)]
@@ -72,6 +75,8 @@ struct InRing {
     asked: Vec<Asked>,
     /// When all were last told that this member lives.
     told: Option<Instant>,
+    /// Those of a large view that ask each other were not greeted yet.
+    greets: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +95,7 @@ impl RingDetector {
     /// `silence`.
     pub const fn new(silence: Duration) -> Self {
         let (looks, mute) = (Instant::END, Instant::START);
-        RingDetector { silence, view: None, looks, count: 0, health: 0, mute }
+        RingDetector { silence, view: None, looks, count: 0, health: 0, mute, large: LARGE }
     }
 
     fn often(&self) -> Duration {
@@ -105,6 +110,27 @@ impl RingDetector {
             None => (GroupKind::Cast, Rank(0)),
         };
         at.send(message.into(), GroupProperties { kind, member, ..GroupProperties::default() });
+    }
+
+    /// Tells all others of a member: in a large view through the first that lives.
+    fn tell<M: Message>(&self, at: &mut dyn GroupPlace<M>, kind: u8, member: u16) {
+        Self::say(at, self.through(), kind, member);
+    }
+
+    /// Returns who tells all others for this member.
+    fn through(&self) -> Option<usize> {
+        let own = self.view.as_ref().filter(|_| self.is_large())?;
+        let first = own.heard.iter().position(Option::is_some);
+        first.filter(|first| *first != own.me)
+    }
+
+    /// Returns whether this member tells all others for the rest.
+    fn is_first(&self) -> bool {
+        self.is_large() && self.through().is_none()
+    }
+
+    fn is_large(&self) -> bool {
+        self.view.as_ref().is_some_and(|own| own.heard.len() > self.large)
     }
 
     /// Notes that a member lives; returns whether it was suspected.
@@ -123,13 +149,16 @@ impl RingDetector {
         was_suspected
     }
 
-    fn suspect<M: Message>(&mut self, at: &mut dyn GroupPlace<M>, rank: usize) {
-        let Some(own) = &mut self.view else { return };
+    /// Notes that a member is silent; returns whether that is new.
+    fn suspect<M: Message>(&mut self, at: &mut dyn GroupPlace<M>, rank: usize) -> bool {
+        let Some(own) = &mut self.view else { return false };
         own.asked.retain(|asked| asked.rank != rank);
         let heard = own.heard.get_mut(rank).filter(|_| rank != own.me);
-        if heard.is_some_and(|heard| heard.take().is_some()) {
+        let is_new = heard.is_some_and(|heard| heard.take().is_some());
+        if is_new {
             at.notice(GroupNotice::Suspected(Rank(rank as u16)));
         }
+        is_new
     }
 
     fn said<M: Message>(
@@ -138,20 +167,40 @@ impl RingDetector {
         from: usize,
         RingHeader { kind, member, .. }: RingHeader,
     ) {
-        let (now, often) = (at.cx().now(), self.often());
+        let (now, often, is_first) = (at.cx().now(), self.often(), self.is_first());
         let Some(own) = &mut self.view else { return };
         let (me, other) = (own.me, usize::from(member));
         match kind {
             _ if self.mute > now => {}
             ASK => Self::say(at, Some(from), ANSWER, member),
             ANSWER if member != NOBODY => Self::say(at, Some(other), LIVES, from as u16),
-            ASK_ANOTHER if other != me => Self::say(at, Some(other), ASK, from as u16),
-            LIVES if other != me => drop(self.heard(at, other)),
-            SUSPECTED if other == me && own.told.is_none_or(|told| now.since(told) >= often) => {
-                own.told = Some(now);
-                Self::say(at, None, LIVES, me as u16);
+            ASK_ANOTHER if other != me => {
+                let lives = own.heard.get(other).is_some_and(Option::is_some);
+                if is_first && lives && own.asked.iter().all(|asked| asked.rank != other) {
+                    own.asked.push(Asked { rank: other, since: now, indirectly: false });
+                }
+                Self::say(at, Some(other), ASK, from as u16);
             }
-            SUSPECTED => self.suspect(at, other),
+            LIVES if other != me => {
+                let is_new = self.heard(at, other);
+                if is_new && is_first {
+                    Self::say(at, None, LIVES, member);
+                }
+            }
+            // Who hears the first again tells it so.
+            LIVES if !is_first => {}
+            SUSPECTED | LIVES
+                if other == me && own.told.is_none_or(|told| now.since(told) >= often) =>
+            {
+                own.told = Some(now);
+                self.tell(at, LIVES, member);
+            }
+            SUSPECTED => {
+                let is_new = self.suspect(at, other);
+                if is_new && self.is_first() {
+                    Self::say(at, None, SUSPECTED, member);
+                }
+            }
             _ => {}
         }
     }
@@ -159,14 +208,42 @@ impl RingDetector {
     /// Asks the next successor, and a member that is suspected: it may live again.
     fn ask<M: Message>(&mut self, at: &mut dyn GroupPlace<M>) {
         let (now, often) = (at.cx().now(), self.often());
+        let (through, is_first, is_large) = (self.through(), self.is_first(), self.is_large());
         let Some(own) = &mut self.view else { return };
         let members = own.heard.len();
-        let turn = (self.count / ASKS) as usize % NEIGHBOURS.min(members - 1);
-        let next = (own.me + 1 + turn) % members;
+        let neighbours = NEIGHBOURS.min(members - 1);
+        let turn = (self.count / ASKS) as usize % neighbours;
+        // Of a large view many in a row may end at once: so those who ask one are far from it.
+        let stride = if is_large { (members / NEIGHBOURS).max(1) } else { 1 };
+        let ahead = |turn: usize| 1 + turn * stride;
+        let next = (own.me + ahead(turn)) % members;
+        if core::mem::take(&mut own.greets) {
+            // The first packet to a member may be lost by the carrier, which has to open a way.
+            let me = own.me;
+            for place in (0..neighbours).map(ahead) {
+                for other in [me + place, me + members - place] {
+                    Self::say(at, Some(other % members), ANSWER, NOBODY);
+                }
+            }
+            return;
+        }
         let suspected = || own.heard.iter().enumerate().filter(|(_, heard)| heard.is_none());
         let nth = at.cx().random(suspected().count() as u64) as usize;
         if let Some((rank, _)) = suspected().nth(nth) {
             Self::say(at, Some(rank), ASK, NOBODY);
+            // Others may not know of it, or that it lives: the first asks it, and says it again.
+            match through {
+                Some(first) => {
+                    Self::say(at, Some(first), ASK_ANOTHER, rank as u16);
+                    // It may be silent itself, and those who would ask it, too.
+                    if own.asked.iter().all(|asked| asked.rank != first) {
+                        own.asked.push(Asked { rank: first, since: now, indirectly: false });
+                        Self::say(at, Some(first), ASK, NOBODY);
+                    }
+                }
+                None if is_first => Self::say(at, None, SUSPECTED, rank as u16),
+                None => {}
+            }
         }
         let is_silent = own.heard[next].is_some_and(|heard| now.since(heard) > often);
         if is_silent && own.asked.iter().all(|asked| asked.rank != next) {
@@ -183,6 +260,7 @@ impl RingDetector {
         let (late, rest): (Vec<_>, _) =
             own.asked.iter().copied().partition(|asked| now.since(asked.since) >= wait);
         own.asked = rest;
+        let through = self.through();
         for Asked { rank, indirectly, .. } in late {
             let Some(own) = &mut self.view else { return };
             if !indirectly && members > 2 {
@@ -190,6 +268,11 @@ impl RingDetector {
                 own.asked.push(Asked { rank, since: now, indirectly: true });
                 let first = at.cx().random(members as u64) as usize;
                 let others = (first..first + members).map(|other| other % members);
+                // The first of a large view knows the way to all; and the question may be lost.
+                if members > self.large {
+                    Self::say(at, Some(rank), ASK, NOBODY);
+                }
+                let others = through.into_iter().chain(others);
                 let others = others.filter(|other| ![me, rank].contains(other));
                 for other in others.take(NEIGHBOURS) {
                     Self::say(at, Some(other), ASK_ANOTHER, rank as u16);
@@ -197,8 +280,8 @@ impl RingDetector {
                 continue;
             }
             self.health = HEALTH_MOST.min(self.health + 1);
-            Self::say(at, None, SUSPECTED, rank as u16);
             self.suspect(at, rank);
+            self.tell(at, SUSPECTED, rank as u16);
         }
     }
 }
@@ -214,12 +297,13 @@ impl<M: Message> GroupHooks<M> for RingDetector {
         match &order {
             GroupOrder::Install(view) => {
                 let now = at.cx().now();
-                let heard = || alloc::vec![Some(now); view.members.len()];
+                let (heard, large) = (|| alloc::vec![Some(now); view.members.len()], self.large);
                 let ring = |Rank(me): Rank| InRing {
                     me: me.into(),
                     heard: heard(),
                     asked: Vec::new(),
                     told: None,
+                    greets: view.members.len() > large,
                 };
                 self.view = view.me.map(ring).filter(|own| own.heard.len() > 1);
                 // Members do not all ask at the same moment.
@@ -247,7 +331,7 @@ impl<M: Message> GroupHooks<M> for RingDetector {
     ) {
         let rank = usize::from(from.member.0);
         if self.heard(at, rank) {
-            Self::say(at, None, LIVES, from.member.0);
+            self.tell(at, LIVES, from.member.0);
         }
         let is_own = batch.front(1).is_some_and(|front| (ASK..=SUSPECTED).contains(&front[0]));
         if !is_own {
@@ -261,7 +345,7 @@ impl<M: Message> GroupHooks<M> for RingDetector {
     }
 
     fn ended(&mut self) {
-        *self = RingDetector::new(self.silence);
+        *self = RingDetector { large: self.large, ..RingDetector::new(self.silence) };
     }
 
     fn timeout(&mut self, at: &mut dyn GroupPlace<M>) {
@@ -279,6 +363,13 @@ impl<M: Message> GroupHooks<M> for RingDetector {
         }
         if self.count.is_multiple_of(ASKS) {
             self.ask(at);
+        }
+        // A member of a large view that waits for no answer looks when it asks again.
+        let waits = self.view.as_ref().is_none_or(|own| !own.asked.is_empty());
+        if self.is_large() && !waits {
+            let rest = ASKS - 1 - self.count % ASKS;
+            self.looks = self.looks + often * rest;
+            self.count = self.count.wrapping_add(rest);
         }
     }
 

@@ -14,18 +14,21 @@ pub(super) struct Doubts {
     others: BTreeMap<u16, (Instant, Vec<u16>)>,
     /// Who is left out, so that those who stay hear each other.
     left_out: Vec<bool>,
+    /// Whether anybody may be one of these.
+    any: bool,
 }
 
 impl Doubts {
     pub(super) fn new(members: usize) -> Self {
         let (suspected, left_out) = (alloc::vec![None; members], alloc::vec![false; members]);
-        Doubts { suspected, others: BTreeMap::new(), left_out }
+        Doubts { suspected, others: BTreeMap::new(), left_out, any: false }
     }
 
     /// Notes since when a member is suspected; `None`: it is not.
     pub(super) fn suspect(&mut self, rank: usize, since: Option<Instant>) {
         if let Some(suspected) = self.suspected.get_mut(rank) {
             *suspected = since.map(|since| suspected.unwrap_or(since));
+            self.any |= since.is_some();
         }
     }
 
@@ -36,7 +39,7 @@ impl Doubts {
 
     /// Returns whether there is such a member.
     pub(super) fn any(&self) -> bool {
-        (0..self.suspected.len()).any(|rank| self.has(rank))
+        self.any && (0..self.suspected.len()).any(|rank| self.has(rank))
     }
 
     /// Returns who is suspected here.
@@ -57,13 +60,15 @@ impl Doubts {
 
     /// Returns who is left out.
     pub(super) fn left_out(&self) -> impl Iterator<Item = usize> {
-        (0..self.left_out.len()).filter(|rank| self.left_out[*rank])
+        let members = if self.any { self.left_out.len() } else { 0 };
+        (0..members).filter(|rank| self.left_out[*rank])
     }
 
     /// Returns who is suspected for so long that the others seem to hear it.
     pub(super) fn unheard(&self, now: Instant, patience: Duration) -> Vec<u16> {
         let is_long = |since: &Option<Instant>| since.is_some_and(|it| now.since(it) >= patience);
-        let all = self.suspected.iter().enumerate().filter(|(_, since)| is_long(since));
+        let suspected = if self.any { &self.suspected[..] } else { &[] };
+        let all = suspected.iter().enumerate().filter(|(_, since)| is_long(since));
         all.map(|(rank, _)| rank as u16).collect()
     }
 
@@ -77,8 +82,12 @@ impl Doubts {
     /// again. Of two that are in as many it is the one with the higher rank: so all who know of the
     /// same pairs leave out the same members. What was said before `patience` has passed.
     pub(super) fn weigh(&mut self, now: Instant, patience: Duration) {
+        if self.others.is_empty() && !self.any {
+            return;
+        }
         self.others.retain(|_, (said, _)| now.since(*said) < patience);
         self.left_out.fill(false);
+        self.any = self.suspected.iter().any(Option::is_some);
         let all = self.others.iter();
         let mut pairs: Vec<[usize; 2]> = all
             .flat_map(|(by, (_, unheard))| unheard.iter().map(|of| [*by, *of].map(usize::from)))
@@ -90,6 +99,7 @@ impl Doubts {
             let worst = (0..of.len()).max_by_key(|rank| of[*rank]);
             pairs.retain(|pair| worst.is_none_or(|worst| !pair.contains(&worst)));
             worst.into_iter().for_each(|rank| self.left_out[rank] = true);
+            self.any = true;
         }
     }
 }

@@ -9,8 +9,11 @@ use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, ViewKey, What, key};
 use super::view::rank;
-use super::{HINT, Identity, JOINERS_MOST, LEFT_OUT, NAME, NEIGHBOURS_MOST, Views};
+use super::{HINT, Identity, JOINERS_MOST, NAME, NEIGHBOURS_MOST, Views};
 use crate::layer::GroupPlace;
+
+/// Rounds for which a member that was left out does not join again.
+const LEFT_OUT: u32 = 10;
 
 /// How many answers have left lately.
 pub(super) struct Answers(Instant);
@@ -59,6 +62,7 @@ impl<M: Octets> Views<M> {
         at: &mut dyn GroupPlace<M>,
         from: Participant,
         of: ViewKey,
+        first: Option<Participant>,
     ) {
         if let Some(larger) = self.larger.as_mut().filter(|larger| larger.first == from) {
             larger.of = of;
@@ -68,7 +72,8 @@ impl<M: Octets> Views<M> {
         } else if self.view.is_none() {
             self.silent = at.cx().now();
             let founds = self.config.founding.is_some();
-            self.say(at, from, of, Ballot::default(), What::Join { founds });
+            let to = first.unwrap_or(from);
+            self.say(at, to, of, Ballot::default(), What::Join { founds });
         }
     }
 
@@ -104,7 +109,11 @@ impl<M: Octets> Views<M> {
             let asked = self.joiners.get(&from);
             let is_recent = asked.is_some_and(|asked| now.since(*asked) < self.config.round / 2);
             if !is_recent && self.hints.allows(now, HINT, JOINERS_MOST as u32) {
-                self.say(at, from.0, here, Ballot::default(), What::Here);
+                // Who joins may know few of many, and not the one that proposes.
+                let first = self.large_view().zip(self.first());
+                let first = first.map(|(view, first)| view.members[first].participant);
+                let first = first.filter(|first| *first != self.own.0);
+                self.say(at, from.0, here, Ballot::default(), What::Here { first });
             }
             return;
         }
@@ -127,15 +136,15 @@ impl<M: Octets> Views<M> {
         let unheard = own.doubts.unheard(at.cx().now(), self.config.round);
         let is_stuck = own.blocked.is_some() || own.doubts.any();
         if !votes && self.is_ready {
-            self.say_to_all(at, Ballot::default(), &What::Ready);
+            self.say_to_firsts(at, &What::Ready);
         }
         if self.leaves.is_some() {
-            self.say_to_all(at, Ballot::default(), &What::Leave);
+            self.say_to_firsts(at, &What::Leave);
         }
         if !unheard.is_empty() {
-            self.say_to_all(at, Ballot::default(), &What::Unheard(unheard));
+            self.say_to_firsts(at, &What::Unheard(unheard));
         }
-        if is_stuck && self.keeps(9) {
+        if is_stuck && self.keeps(9) && self.is_one_of_few(at) {
             self.say(at, group, of, promised, What::Announce { first: false });
         }
     }
@@ -150,6 +159,7 @@ impl<M: Octets> Views<M> {
         first: bool,
     ) {
         let goes_on = self.keeps(11) && self.rank(from).is_some();
+        let is_one_of_few = self.is_one_of_few(at);
         let Some(own) = &mut self.view else {
             self.silent = at.cx().now();
             return;
@@ -159,7 +169,7 @@ impl<M: Octets> Views<M> {
         } else if key(&own.view) == of && promised > own.promised && goes_on {
             own.is_due = true;
             self.most = self.most.max(promised.count);
-        } else if own.view.number > of.0 {
+        } else if own.view.number > of.0 && is_one_of_few {
             let (newer, view) = (key(&own.view), own.view.clone());
             self.say(at, from.0, newer, of.1, What::Newer(view));
             self.show_way_out(at, from.0, of);

@@ -14,6 +14,7 @@ impl<M: Octets> Views<M> {
         if let Some(own) = &mut self.view {
             own.doubts.suspect(usize::from(member.0), since);
         }
+        since.into_iter().for_each(|now| self.hurry(now));
     }
 
     /// Handles PREPARE: promises, once nothing more is delivered.
@@ -39,6 +40,7 @@ impl<M: Octets> Views<M> {
         match own.blocked {
             None => {
                 own.blocked = Some((at.cx().now(), false));
+                self.hurry(at.cx().now());
                 at.notice(GroupNotice::Block);
             }
             Some((_, false)) => {}

@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use stackwright_contract::Participant;
 use stackwright_contract::services::{Ballot, CastCounts, GroupView};
 use stackwright_wire::Header;
 
@@ -90,7 +91,8 @@ pub(super) enum What {
     /// It has not heard the members of these ranks for long.
     Unheard(Vec<u16>),
     /// Answers JOIN: this view is the one to be named. What was recorded of another names it not.
-    Here,
+    /// In a large view, where its sender is not the first, it names that: this one is to be asked.
+    Here { first: Option<Participant> },
     /// The first of this part wants to be in the next view with those of this view who stay.
     Merge(Arc<GroupView>),
     /// The answer: both are in this view.
@@ -112,7 +114,7 @@ impl What {
             What::Announce { .. } => 9,
             What::Newer(_) => 10,
             What::Unheard(_) => 11,
-            What::Here => 12,
+            What::Here { .. } => 12,
             What::Merge(_) => 13,
             What::Merged(_) => 14,
         }
@@ -154,6 +156,7 @@ impl Message {
             What::Join { founds } => octets[1] = u8::from(*founds),
             What::Newer(view) | What::Merge(view) => wire::push_view(&mut octets, view),
             What::Unheard(ranks) => wire::push_ranks(&mut octets, ranks),
+            What::Here { first: Some(first) } => wire::push_participant(&mut octets, *first),
             _ => {}
         }
         octets
@@ -190,7 +193,7 @@ impl Message {
             9 => What::Announce { first: flags & 1 != 0 },
             10 => What::Newer(front.view()?.into()),
             11 => What::Unheard(front.ranks()?),
-            12 => What::Here,
+            12 => What::Here { first: front.participant() },
             13 => What::Merge(front.view()?.into()),
             14 => What::Merged(choice(&mut front, ballot)?),
             _ => return None,

@@ -9,6 +9,7 @@
 //! | `doubts.rs` | who is not heard, and by whom |
 //! | `join.rs` | who is in none, and who is left behind |
 //! | `parts.rs` | partitions in which each part goes on |
+//! | `large.rs` | views of many, in which not all speak to all |
 //! | `view.rs` | who is in a view, and how many are enough |
 //!
 //! ```text
@@ -25,6 +26,7 @@
 
 mod doubts;
 mod join;
+mod large;
 mod member;
 mod message;
 mod parts;
@@ -45,6 +47,7 @@ use stackwright_wire::Message as Octets;
 
 use crate::layer::{GroupHooks, GroupPlace};
 use crate::log::AHEAD_MOST;
+use crate::wire;
 use doubts::Doubts;
 use join::Answers;
 use message::{Choice, Message, ViewKey, What, key};
@@ -74,12 +77,6 @@ const ANSWERS_MOST: u32 = 8;
 
 /// And in this time where it is as long.
 const HINT: Duration = Duration::from_millis(1);
-
-/// And of a part that wants to merge.
-const MERGE: Duration = Duration::from_millis(10);
-
-/// Rounds for which a member that was left out does not join again.
-const LEFT_OUT: u32 = 10;
 
 /// How a group begins, and how fast it changes.
 #[derive(Clone, Copy, Debug)]
@@ -159,6 +156,8 @@ pub struct Views<M> {
     held: VecDeque<(Batch<M>, GroupProperties)>,
     /// What it says to itself.
     to_self: VecDeque<Message>,
+    /// A view of more members is a large one.
+    pub(crate) large: usize,
 }
 
 /// What a member knows of its view.
@@ -226,6 +225,7 @@ impl<M: Octets> Views<M> {
             leaves: None,
             held: VecDeque::new(),
             to_self: VecDeque::new(),
+            large: wire::LARGE,
         }
     }
 
@@ -321,7 +321,7 @@ impl<M: Octets> Views<M> {
             What::Accepted if is_here => self.accepted(at, from, ballot),
             What::Install(choice) => self.told_to_install(at, of, choice),
             What::Join { founds } => self.asked_to_join(at, from, of, founds),
-            What::Here => self.is_answered(at, from.0, of),
+            What::Here { first } => self.is_answered(at, from.0, of, first),
             What::Ready if self.rank(from).is_some() => drop(self.readies.insert(from)),
             What::Leave if self.rank(from).is_some() => drop(self.leavers.insert(from)),
             What::Announce { first } => self.announced(at, from, (of, ballot), first),
@@ -470,12 +470,13 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
     }
 
     fn ended(&mut self) {
-        *self = Views { each: self.each, ..Views::new(self.config) };
+        let Views { each, large, .. } = *self;
+        *self = Views { each, large, ..Views::new(self.config) };
     }
 
     fn timeout(&mut self, at: &mut dyn GroupPlace<M>) {
         let now = at.cx().now();
-        self.ticks = now + self.config.round / 12;
+        self.ticks = now + self.often();
         if self.leaves.is_some_and(|leaves| leaves <= now) {
             return at.close();
         }
@@ -484,6 +485,9 @@ impl<M: Octets> GroupHooks<M> for Views<M> {
             self.speak_up(at);
             self.announce(at);
             self.go_on(at);
+            if self.is_quiet() {
+                self.ticks = now + self.config.round;
+            }
         } else {
             self.join(at);
         }

@@ -17,14 +17,17 @@ use alloc::vec::Vec;
 use stackwright_contract::services::{
     Ballot, Batch, Credit, GroupMember, GroupNotice, GroupOrder, GroupProperties, GroupView,
 };
-use stackwright_contract::{Facts, Guarantees, Instant, Participant};
+use stackwright_contract::{Duration, Facts, Guarantees, Instant, Participant};
 use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, ViewKey, What, key};
 use super::view::rank;
-use super::{Identity, JOINERS_MOST, MERGE, Views, ViewsConfig};
+use super::{Identity, JOINERS_MOST, Views, ViewsConfig};
 use crate::layer::{GroupHooks, GroupPlace};
 use crate::wire;
+
+/// One question of a part that wants to merge is answered in this time, on average.
+const MERGE: Duration = Duration::from_millis(10);
 
 /// The hooks of a membership in which each part of a divided group goes on, so that there may be
 /// several views of a number, of which none is primary. What needs one history of all members, as
@@ -134,7 +137,7 @@ impl<M: Octets> Views<M> {
         let here = key(&own.view);
         if of != here {
             if self.hints.allows(now, MERGE, JOINERS_MOST as u32) {
-                self.say(at, from.0, here, Ballot::default(), What::Here);
+                self.say(at, from.0, here, Ballot::default(), What::Here { first: None });
             }
             return;
         }

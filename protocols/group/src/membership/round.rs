@@ -72,6 +72,7 @@ impl<M: Octets> Views<M> {
     /// Begins, goes on with, or gives up a proposal.
     pub(super) fn go_on(&mut self, at: &mut dyn GroupPlace<M>) {
         let (now, round) = (at.cx().now(), self.config.round);
+        let is_large = self.large_view().is_some();
         self.weigh(at);
         if let Some(own) = &self.round {
             let is_late = now.since(own.asked) > round / 6;
@@ -85,8 +86,8 @@ impl<M: Octets> Views<M> {
                 let pause = round.mul_f64(at.cx().random(200) as f64 / 1000.0);
                 // Others have to leave this member out.
                 self.waits = now + pause + if is_deaf { DEAF * round } else { Duration::ZERO };
-            } else if is_late && (is_deaf || self.each) {
-                // They may have noticed meanwhile; or it was lost.
+            } else if is_late && (is_deaf || self.each || is_large) {
+                // They may have noticed meanwhile; or it was lost, as is likely among many.
                 self.ask_again(at, is_deaf);
             } else {
                 self.advance(at);
@@ -108,7 +109,7 @@ impl<M: Octets> Views<M> {
             || !self.leavers.is_empty()
             || !self.guests.is_empty()
             || self.is_to_merge(now)
-            || members().any(|(_, member)| may_vote(member));
+            || !self.readies.is_empty() && members().any(|(_, member)| may_vote(member));
         if wants && self.is_first() && now >= self.waits {
             self.propose(at);
         }
@@ -116,7 +117,13 @@ impl<M: Octets> Views<M> {
 
     /// Returns whether it is the one that proposes.
     pub(super) fn is_first(&self) -> bool {
-        let Some(own) = &self.view else { return false };
+        let me = self.view.as_ref().and_then(|own| own.view.me);
+        me.is_some() && self.first() == me.map(|me| usize::from(me.0))
+    }
+
+    /// Returns who proposes the next view, as far as it is known here.
+    pub(super) fn first(&self) -> Option<usize> {
+        let own = self.view.as_ref()?;
         let members = || own.view.members.iter().enumerate();
         let may = |member: &GroupMember| member.votes || self.each;
         let lives = || members().filter(|(rank, one)| may(one) && !own.doubts.has(*rank));
@@ -125,7 +132,7 @@ impl<M: Octets> Views<M> {
         // A member that leaves is gone as soon as it has told of the next view, and may not be
         // heard: another proposes, where there is one.
         let first = lives().find(|(_, member)| !leaves(member)).or_else(|| lives().next());
-        first.map(|(rank, _)| rank) == own.view.me.map(|me| usize::from(me.0))
+        first.map(|(rank, _)| rank)
     }
 
     /// Asks those again who have not answered; `all`: and all others.
@@ -239,11 +246,10 @@ impl<M: Octets> Views<M> {
             let GroupMember { participant, incarnation, .. } = view.members[*rank];
             super::rank(next, (participant, incarnation)).is_some()
         };
-        let mut promised = round.promises.keys().copied().filter(lives).filter(goes_on);
+        let lacks = |rank: &usize| !round.accepts.contains(rank);
+        let mut lacking = round.promises.keys().copied().filter(lacks).filter(lives);
         let has = |rank: usize| round.accepts.contains(&rank) && votes(rank);
-        if promised.all(|rank| round.accepts.contains(&rank))
-            && (each || quorum(&view, halves, has))
-        {
+        if !lacking.any(|rank| goes_on(&rank)) && (each || quorum(&view, halves, has)) {
             self.conclude(at);
         }
     }

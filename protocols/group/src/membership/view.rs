@@ -1,12 +1,13 @@
 //! Who is in a view, and how many of them are enough.
 
-use stackwright_contract::services::{GroupView, Rank};
+use stackwright_contract::services::{GroupMember, GroupView, Rank};
 
 use super::Identity;
 
 /// Returns the rank of a process in a view.
 pub(super) fn rank(view: &GroupView, who: Identity) -> Option<usize> {
-    view.members.iter().position(|member| (member.participant, member.incarnation) == who)
+    let is_it = |member: &GroupMember| member.incarnation == who.1 && member.participant == who.0;
+    view.members.iter().position(is_it)
 }
 
 /// Returns whether those voters that `has` names are a quorum: a majority, or half of them with the

@@ -144,7 +144,14 @@ impl<M: Message> Nak<M> {
             let Some(own) = &self.view else { return };
             let others = own.view.members.len() - 1;
             let place = at.cx().random(others as u64) as usize;
-            let rank = if place >= own.me { place + 1 } else { place };
+            let any = if place >= own.me { place + 1 } else { place };
+            // Of many, the sender or the first is more likely to have it.
+            let likely = own.star.as_ref().map(|_| at.cx().random(4));
+            let rank = match likely {
+                Some(0 | 1) if origin != own.me => origin,
+                Some(2) if own.me != 0 => 0,
+                _ => any,
+            };
             let Some(member) = own.view.members.get(rank) else { continue };
             self.ask(at, member.participant, origin, upto[origin]);
         }

@@ -15,4 +15,5 @@ mod nth;
 mod parts;
 mod ring;
 mod seeds;
+mod star;
 mod totality;

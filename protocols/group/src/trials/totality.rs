@@ -52,8 +52,9 @@ enum Any {
 /// Makes a layer.
 type Make = fn(founds: bool) -> Any;
 
-/// All kinds. The last two belong on the carrier, and fit anywhere.
-const KINDS: [(Facts, Make); 10] = [
+/// All kinds. The last ones belong on the carrier or below the views, and fit elsewhere, too: they
+/// are put there. The last three are of members that take each view for a large one.
+const KINDS: [(Facts, Make); 13] = [
     (facts::<Nak<M>>(), |_| Any::Nak(Nak::new(NakConfig::default()))),
     (facts::<CastFragments<M>>(), |_| Any::Fragments(CastFragments::new(5))),
     (facts::<Detector>(), |_| Any::Silence(Detector::new(Duration::from_millis(200)))),
@@ -67,12 +68,33 @@ const KINDS: [(Facts, Make); 10] = [
     (facts::<StateTransfer<M>>(), |_| Any::State(StateTransfer::new())),
     (facts::<GroupSeal>(), |_| Any::Seal(GroupSeal::new([7; 16]))),
     (facts::<RingDetector>(), |_| Any::Ring(RingDetector::new(Duration::from_millis(200)))),
+    (facts::<RingDetector>(), |_| {
+        let mut ring = RingDetector::new(Duration::from_millis(200));
+        ring.large = 1;
+        Any::Ring(ring)
+    }),
+    (facts::<Nak<M>>(), |_| {
+        let idle = Some(Duration::from_secs(300));
+        let mut nak = Nak::new(NakConfig { idle, ..NakConfig::default() });
+        nak.large = 1;
+        Any::Nak(nak)
+    }),
+    (facts::<Views<M>>(), |founds| {
+        let founding = founds.then_some(Duration::from_millis(100));
+        let mut views = Views::new(ViewsConfig { founding, ..ViewsConfig::default() });
+        views.large = 1;
+        Any::Views(views)
+    }),
 ];
+const NAK: usize = 0;
 const DETECTOR: usize = 2;
 const VIEWS: usize = 3;
 const STATE: usize = 7;
 const SEAL: usize = 8;
 const RING: usize = 9;
+const LARGE_RING: usize = 10;
+const LARGE_NAK: usize = 11;
+const LARGE_VIEWS: usize = 12;
 
 const fn facts<H: GroupHooks<M>>() -> Facts {
     H::FACTS
@@ -245,7 +267,7 @@ impl Scene {
 /// Members come and go, where a detector notices; returns what is wrong.
 fn run(layers: &[usize], seed: u64, promised: Guarantees) -> Option<String> {
     let (mut scene, mut random) = (Scene::new(layers, seed, promised), Rng::with_seed(seed));
-    let heals = layers.contains(&DETECTOR) || layers.contains(&RING);
+    let heals = [DETECTOR, RING, LARGE_RING].iter().any(|kind| layers.contains(kind));
     let mut dead = None;
     for turn in 0..240 {
         scene.step(&mut random);
@@ -297,10 +319,21 @@ fn every_stack_that_is_accepted_keeps_its_promises() {
     let step = if seeds(1).count() > 1 { 1 } else { 3 };
     let mut stacks: Vec<_> = stacks.iter().filter(is_whole).step_by(step).cloned().collect();
     // Every other one has the other detector, which is below all: above the log nothing fits on it.
+    // Of these, every other one reports to the first alone.
     let detects = stacks.iter_mut().filter(|layers| layers.contains(&DETECTOR));
-    for layers in detects.step_by(2) {
+    for (nth, layers) in detects.step_by(2).enumerate() {
         layers.retain(|kind| *kind != DETECTOR);
         layers.insert(0, RING);
+        if nth % 2 == 1 {
+            for layer in layers.iter_mut() {
+                *layer = match *layer {
+                    NAK => LARGE_NAK,
+                    VIEWS => LARGE_VIEWS,
+                    RING => LARGE_RING,
+                    other => other,
+                };
+            }
+        }
         assert!(promises(layers).has(Guarantees::VIEWS), "{layers:?}");
     }
     let nak = stacked(&KINDS[0].0, &<Mesh<M> as Protocol>::FACTS);
@@ -338,7 +371,6 @@ fn a_sealed_stack_keeps_its_promises() {
 fn a_promise_is_missed_without_its_layer() {
     const CAUSAL: usize = 5;
     const TOTAL: usize = 6;
-    const NAK: usize = 0;
     for (layers, promise, what) in [
         (vec![NAK, DETECTOR, VIEWS], Guarantees::CAUSAL, "nothing before what its sender had"),
         (vec![NAK, DETECTOR, VIEWS, CAUSAL], Guarantees::TOTAL, "the same order"),
