@@ -11,8 +11,9 @@ use fastrand::Rng;
 use stackwright_compose::{Over, stack};
 use stackwright_contract::Duration;
 use stackwright_contract::services::{Credit, GroupsRequest};
+use stackwright_group_checker::GroupRecord;
 use stackwright_simulator::{
-    CheckedDatagrams, Conditions, GroupRecord, StationId, World, on_all_processors, seeds,
+    CheckedDatagrams, Conditions, StationId, World, on_all_processors, seeds,
 };
 
 use super::seeds::{Ballots, Casts, M, Order, Process, at, host, open};
@@ -76,22 +77,15 @@ impl Scene {
 
     /// Members with different numbers do not hear each other.
     fn conditions(&mut self, parts: &[u8]) {
-        let heard = Conditions {
+        let conditions = Conditions {
             loss: self.loss.into(),
             duplicate: 0.02,
             delay: Duration::from_millis(1),
             jitter: Duration::from_millis(15),
             ..Conditions::IDEAL
         };
-        for from in 0..parts.len() {
-            for to in (0..parts.len()).filter(|to| *to != from) {
-                let mut link = heard.clone();
-                if parts[from] != parts[to] {
-                    link.loss = 1.0.into();
-                }
-                self.world.network_mut().set_link(host(from), host(to), link);
-            }
-        }
+        let parts = parts.iter().enumerate().map(|(station, part)| (host(station), *part));
+        self.world.network_mut().split(parts, &conditions);
     }
 
     fn open(&mut self, station: usize) {
