@@ -54,6 +54,8 @@ impl Switch {
             ip(&[&near[..], &["peer", "name", &port, "netns", switch]].concat());
             ip(&["-n", switch, "link", "set", &port, "master", "switch", "up"]);
             ip(&["-n", name, "address", "add", &address, "dev", "wire"]);
+            let address = format!("fd00:99::{}/64", nth + 1);
+            ip(&["-n", name, "address", "add", &address, "dev", "wire", "nodad"]);
             ip(&["-n", name, "link", "set", "wire", "up"]);
             ip(&["-n", name, "route", "add", "default", "dev", "wire"]);
         }
@@ -236,5 +238,21 @@ fn members_that_multicast_does_not_reach_any_more_stay() {
                 });
             }
         }
+    }
+}
+
+#[test]
+fn members_find_each_other_by_ipv6() {
+    let Some(switch) = Switch::new() else { return };
+    // Of the link, and of a site.
+    for group in ["[ff12::77:3%2]:4370", "[ff15::77:3%2]:4370"] {
+        let all = [1, 2, 3].map(|nth| format!("[fd00:99::{nth}]:4370"));
+        let talkers = [0, 1, 2].map(|nth| {
+            let mut program = switch.host(nth);
+            program.args(["group", "talk", "--json", "--multicast", "--group", group]);
+            program.args(["--detect", "10s", "--at", &all[nth]]);
+            Talker::run(program)
+        });
+        talkers.iter().for_each(|one| one.sees(&all.each_ref()));
     }
 }

@@ -278,7 +278,7 @@ fn packet(lower: &Lower, input: &mut Input<'_>, host: u8) -> Vec<u8> {
             octets[place] ^= input.octet();
             octets
         }
-        (5, _) if lower.sent[2].is_some() && input.octet() % 2 == 0 => {
+        (5, _) if lower.sent[2].is_some() && input.octet().is_multiple_of(2) => {
             let mut octets = lower.sent[2].clone().unwrap_or_default();
             octets[3] = input.octet() % 6;
             octets.truncate(MeshHeader::LENGTH);

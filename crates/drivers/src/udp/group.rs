@@ -103,7 +103,13 @@ impl<M: Message> Udp<M> {
     ) -> io::Result<Handle> {
         let local = local.map(|local| local.ip());
         let socket = join(self.network, group, local, &self.multicast, &self.registry)?;
-        self.start(socket, Peers::Many { listener, known: HashMap::new(), last: None })
+        let peers = Peers::Many { listener, known: HashMap::new(), last: None };
+        let name = self.start(socket, peers)?;
+        // The system forgets the interface of a group that is not one of a link.
+        if let Some(socket) = self.sockets.get_mut(name) {
+            socket.local = group;
+        }
+        Ok(name)
     }
 }
 
