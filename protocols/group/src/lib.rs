@@ -6,6 +6,7 @@
 //! | `mesh.rs` | the carrier: groups over datagrams, an association with each member |
 //! | `mesh/reach.rs` | multicast where it arrives |
 //! | `nak.rs`, `nak/repeat.rs`, `log.rs` | numbers, the log of unstable casts, what is missing is asked for |
+//! | `nak/report.rs` | what members have: in a large view by its first member |
 //! | `causal.rs` | nothing before what its sender had delivered |
 //! | `fragments.rs` | messages longer than a packet |
 //! | `room.rs` | what a slow application has room for |

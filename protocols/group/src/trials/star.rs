@@ -4,20 +4,27 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::string::String;
+use std::sync::Arc;
 use std::vec::Vec;
 use std::{format, vec};
 
 use fastrand::Rng;
 use stackwright_compose::{Over, stack};
-use stackwright_contract::Duration;
-use stackwright_contract::services::{Credit, GroupsRequest};
+use stackwright_contract::services::{
+    Ballot, Batch, Credit, GroupMember, GroupOrder, GroupProperties, GroupView, GroupsRequest, Rank,
+};
+use stackwright_contract::{Duration, Instant};
 use stackwright_group_checker::GroupRecord;
 use stackwright_simulator::{
     CheckedDatagrams, Conditions, StationId, World, on_all_processors, seeds,
 };
+use stackwright_wire::{Header, Message};
 
+use super::hostile::Place;
 use super::seeds::{Ballots, Casts, M, Order, Process, at, host, open};
+use crate::layer::GroupHooks;
 use crate::membership::quorum_of;
+use crate::nak::NakHeader;
 use crate::{
     Mesh, MeshConfig, MicroLayer, Nak, NakConfig, RingDetector, SafeDelivery, StateTransfer,
     TotalOrder, Views, ViewsConfig,
@@ -251,4 +258,80 @@ fn forty_replicas_lose_their_first_and_send_few_packets() {
     let each = (scene.packets() - packets) as f64 / 37.0 / 10.0;
     assert!((4.0..=8.0).contains(&each), "{each} packets a member and second");
     assert_eq!(scene.facts.borrow().broken(), [""; 0]);
+}
+
+const CAST: u8 = 0;
+const REPORT_TO_FIRST: u8 = 5;
+const FIRST_SAYS: u8 = 6;
+
+/// Makes the log of a member of a view that it takes for a large one.
+fn log(place: &mut Place, count: usize, me: u16) -> Nak<M> {
+    let idle = Some(Duration::from_secs(300));
+    let mut nak = Nak::new(NakConfig { idle, ..NakConfig::default() });
+    nak.large = 1;
+    let member = |rank| GroupMember { participant: at(rank), incarnation: 1, votes: true };
+    let (members, ballot) = ((0..count).map(member).collect(), Ballot::default());
+    let (me, parts) = (Some(Rank(me)), Vec::new());
+    let view = GroupView { number: 1, ballot, members, me, primary: true, parts };
+    nak.order(place, GroupOrder::Install(Arc::new(view)));
+    nak.order(place, GroupOrder::Ready);
+    nak.room(place, Credit::ROOM);
+    nak
+}
+
+fn says(nak: &mut Nak<M>, place: &mut Place, from: u16, [kind, number]: [u8; 2], rest: &[u8]) {
+    let mut message = M::with_headroom(64, rest);
+    let (detail, number) = (u8::from(kind != CAST), number.into());
+    message.push(&NakHeader { kind, detail, origin: if kind == CAST { from } else { 0 }, number });
+    let from = GroupProperties { member: Rank(from), ..GroupProperties::default() };
+    nak.delivered(place, Batch::from(message), from);
+}
+
+/// The first has three casts of another; what the rest has of them is what it reports.
+#[test]
+fn a_quorum_has_what_enough_members_reported() {
+    for (reports, quorum, all) in [
+        (&[3, 2, 1, 0][..], 2, 0),
+        (&[3, 3, 2, 2], 3, 2),
+        // Half of them, with the first.
+        (&[3, 1, 0], 3, 0),
+        (&[1, 0, 0], 1, 0),
+        (&[3], 3, 3),
+    ] {
+        let mut place = Place { keeps: true, ..Place::new() };
+        let mut nak = log(&mut place, 1 + reports.len(), 0);
+        (1..=3).for_each(|nth| says(&mut nak, &mut place, 1, [CAST, nth], b"cast"));
+        for (rank, upto) in (1..).zip(reports) {
+            let report = [0, 1, 0, 1, 0, 0, 0, *upto];
+            says(&mut nak, &mut place, rank, [REPORT_TO_FIRST, 0], &report);
+        }
+        place.cx.set_now(Instant::START + Duration::from_millis(1));
+        nak.timeout(&mut place);
+        let (said, _) = place.sent.pop().unwrap();
+        let octets = said.octets();
+        assert_eq!(octets[..2], [FIRST_SAYS, 1], "{reports:?}");
+        let counts = [0, 1, 0, 1, 0, 0, 0, 3, 0, 0, 0, quorum, 0, 0, 0, all];
+        assert_eq!(octets[NakHeader::LENGTH..], counts, "{reports:?}");
+        assert_eq!(nak.octets(), 4 * usize::from(3 - all), "what all have is dropped");
+    }
+}
+
+#[test]
+fn reports_of_anything_are_dropped_or_bounded() {
+    for seed in 0..200 {
+        let (mut random, mut place) = (Rng::with_seed(seed), Place::new());
+        let me = random.u16(..3);
+        let mut nak = log(&mut place, 3, me);
+        says(&mut nak, &mut place, (me + 1) % 3, [CAST, 1], b"cast");
+        for _ in 0..200 {
+            let (from, kind) = (random.u16(..5), random.u8(REPORT_TO_FIRST..=FIRST_SAYS));
+            let length = random.usize(..64);
+            let octets: Vec<u8> = (0..length).map(|_| random.u8(..) >> random.u32(..8)).collect();
+            says(&mut nak, &mut place, from, [kind, 0], &octets);
+        }
+        assert_eq!(place.delivered, 1, "nothing else was cast");
+        let before = place.cx.dropped_count();
+        says(&mut nak, &mut place, 2, [FIRST_SAYS, 0], &[0, 0]);
+        assert_eq!(place.cx.dropped_count(), before + 1, "of another than the first");
+    }
 }
