@@ -156,9 +156,9 @@ exports! {
             let is_background = options.is_some_and(|options| options.is_background());
             let config = options.map_or(Ok(Config::default()), Options::config)?;
             let named = stacks::read(pointers::text(url)?)?;
-            let is_stream = named.is_stream();
+            let (is_stream, local) = (named.is_stream(), named.local);
             let make = |system: &System| named.stack(system);
-            let inner = match named.local {
+            let inner = match local {
                 Some(local) => blocking::Endpoint::bind(local, config, make),
                 None => blocking::Endpoint::new(config, make),
             }?;

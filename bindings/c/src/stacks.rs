@@ -48,8 +48,8 @@ impl StackUrl {
 
     /// Makes the stack.
     #[inline(never)]
-    pub(crate) fn stack(&self, system: &System) -> Stack {
-        let Some(socket) = self.server.clone() else { return (self.scheme.make)(system) };
+    pub(crate) fn stack(self, system: &System) -> Stack {
+        let Some(socket) = self.server else { return (self.scheme.make)(system) };
         let lines = UnixStreams::new(socket, system.registry(), 0, System::pool());
         hidden(Over::new(Near::<Datagrams<_>>::default(), lines))
     }
@@ -91,9 +91,6 @@ static SCHEMES: [Scheme; 6] = [
     },
 ];
 
-/// Schemes whose stacks `stackwright host` has, as messages.
-const SERVED: [&str; 3] = ["artp", "udp", "xtp"];
-
 /// Hides what a stack is made of, but for what `SW_BACKGROUND` stands on: any thread may run it.
 fn hidden<P, const GIVES: u16>(stack: P) -> Opaque<P::Provides, Readiness, GIVES>
 where
@@ -118,7 +115,9 @@ pub(crate) fn read(url: &str) -> Result<StackUrl, Failure> {
     let (place, server) = match place.split_once('?') {
         Some((place, query)) => {
             let folder = query.strip_prefix("server=").filter(|folder| !folder.is_empty());
-            let folder = folder.filter(|_| SERVED.contains(&name)).ok_or(Failure::Invalid)?;
+            // Those that `stackwright host` has, as messages.
+            let folder = folder.filter(|_| matches!(name, "artp" | "udp" | "xtp"));
+            let folder = folder.ok_or(Failure::Invalid)?;
             (place, Some([folder, "/", name].concat().into()))
         }
         None => (place, None),

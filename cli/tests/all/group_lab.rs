@@ -48,7 +48,8 @@ fn nothing_breaks_by_multicast() {
     let stack = include_str!("../../stacks/group-store.toml");
     let list = "with = \"127.0.0.1:4371 127.0.0.1:4372\"";
     assert!(stack.contains(list), "{stack}");
-    std::fs::write(&file, stack.replace(list, "multicast = 30 # ms")).expect("it is written");
+    std::fs::write(&file, stack.replace(list, "with = \"\"\nmulticast = 30 # ms"))
+        .expect("it is written");
     for seed in 0..5 {
         let (file, seed) = (file.to_str().expect("UTF-8"), u64::to_string(&seed));
         let output = lab(&["--json", "--stack", file, "--seed", &seed]);

@@ -147,6 +147,7 @@ impl<M: Message> UnixStreams<M> {
         });
     }
 
+    #[inline(never)]
     fn mark(&mut self, name: Handle) {
         if let Some(socket) = self.sockets.get_mut(name)
             && !mem::replace(&mut socket.due, true)
@@ -233,8 +234,8 @@ impl<M: Message> Protocol for UnixStreams<M> {
             StreamsRequest::Open { association: name, credit, .. } => {
                 match UnixStream::connect(&self.path) {
                     Ok(stream) => self.start(name, stream, credit, out),
-                    Err(error) => {
-                        cx.event(NAME, format_args!("{}: {error}", self.path.display()));
+                    Err(_) => {
+                        cx.event(NAME, format_args!("connect: nobody is there"));
                         let why = Ended::Unreachable;
                         out.indicate(StreamsIndication::Ended { name, why });
                     }

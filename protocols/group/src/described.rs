@@ -16,10 +16,11 @@ use crate::{
 const TIME: core::ops::RangeInclusive<u64> = 1..=3_600_000;
 
 const MESH: &[Parameter] = &[
-    Parameter::new(
+    Parameter::required(
         "with",
         ParameterKind::Text,
-        "addresses and ports where the other members may be, with spaces between",
+        "addresses and ports where the other members may be, with spaces between; may be empty where \
+         `multicast` finds them",
     ),
     Parameter::new(
         "multicast",
@@ -68,10 +69,6 @@ pub const fn mesh<M: Message>() -> Described<Mesh<M>> {
             config.peers.push(peer.into());
         }
         let often = time(table, "multicast")?;
-        if often.is_none() && table.text("with").is_none() {
-            let is = "names the other members, where there is no `multicast`".into();
-            return Err(Unfit { key: "with", is });
-        }
         let mesh = Mesh::new(config);
         Ok(if let Some(often) = often { mesh.multicasting(often) } else { mesh })
     };
