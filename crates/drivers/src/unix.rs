@@ -235,7 +235,7 @@ impl<M: Message> Protocol for UnixStreams<M> {
                 match UnixStream::connect(&self.path) {
                     Ok(stream) => self.start(name, stream, credit, out),
                     Err(_) => {
-                        cx.event(NAME, format_args!("connect: nobody is there"));
+                        cx.event(NAME, format_args!("connect failed"));
                         let why = Ended::Unreachable;
                         out.indicate(StreamsIndication::Ended { name, why });
                     }

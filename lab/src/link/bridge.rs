@@ -63,8 +63,8 @@ impl Bridge {
         command
     }
 
-    /// Has each member lose so many in a hundred of what comes to it; says whether the kernel and
-    /// the programs here can.
+    /// Drops this percentage of the packets that reach each member. Returns whether the kernel and
+    /// the programs here can do it.
     pub(crate) fn loses(&self, share: u8) -> bool {
         let drops = format!("numgen random mod 100 < {share} drop");
         let rules = [

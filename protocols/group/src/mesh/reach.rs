@@ -1,5 +1,5 @@
 //! Who hears whom by multicast. A network may carry it to some members only, in one direction, or
-//! for a while; and that own packets come back says nothing of it.
+//! for a while. A member whose own packets come back does not know whether others receive them.
 //!
 //! ```text
 //! member ── PROBE(whom it hears by multicast) ──▸ the group's address

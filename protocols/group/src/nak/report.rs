@@ -1,4 +1,4 @@
-//! What members have: who has a cast says so, and what all have is dropped from the log.
+//! Reports of the casts that members have received. What all have is dropped from the log.
 //!
 //! In a small view each member reports to all others. In a large one they would send as many
 //! packets as the square of its members: there each reports to the first member alone, which says

@@ -92,7 +92,7 @@ fn a_cast_leaves_once_for_all_who_hear_it() {
     for (listed, packets) in [
         (Vec::new(), [0, 3 * once]),
         (Vec::from([0, 1, 2, 3]), [once, 0]),
-        // One does not hear it; then it reaches too few; and then only who sends.
+        // One member does not receive it; then only one does; then all but the sender; then nobody.
         (Vec::from([0, 1, 3]), [once, once]),
         (Vec::from([0, 3]), [0, 3 * once]),
         (Vec::from([1, 2, 3]), [once, 0]),
