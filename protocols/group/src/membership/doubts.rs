@@ -14,6 +14,8 @@ pub(super) struct Doubts {
     others: BTreeMap<u16, (Instant, Vec<u16>)>,
     /// Who is left out, so that those who stay hear each other.
     left_out: Vec<bool>,
+    /// Who seems not to hear, and until when another proposes.
+    yields: BTreeMap<u16, Instant>,
     /// Whether anybody may be one of these.
     any: bool,
 }
@@ -21,7 +23,8 @@ pub(super) struct Doubts {
 impl Doubts {
     pub(super) fn new(members: usize) -> Self {
         let (suspected, left_out) = (alloc::vec![None; members], alloc::vec![false; members]);
-        Doubts { suspected, others: BTreeMap::new(), left_out, any: false }
+        let (others, yields) = (BTreeMap::new(), BTreeMap::new());
+        Doubts { suspected, others, left_out, yields, any: false }
     }
 
     /// Notes since when a member is suspected; `None`: it is not.
@@ -58,6 +61,16 @@ impl Doubts {
         suspects.filter(is_alone).count() > 1
     }
 
+    /// Notes that a member lets another propose.
+    pub(super) fn yields(&mut self, rank: usize, until: Instant) {
+        self.yields.insert(rank as u16, until);
+    }
+
+    /// Returns whether a member lets another propose.
+    pub(super) fn has_yielded(&self, rank: usize) -> bool {
+        self.yields.contains_key(&(rank as u16))
+    }
+
     /// Returns who is left out.
     pub(super) fn left_out(&self) -> impl Iterator<Item = usize> {
         let members = if self.any { self.left_out.len() } else { 0 };
@@ -82,6 +95,7 @@ impl Doubts {
     /// again. Of two that are in as many it is the one with the higher rank: so all who know of the
     /// same pairs leave out the same members. What was said before `patience` has passed.
     pub(super) fn weigh(&mut self, now: Instant, patience: Duration) {
+        self.yields.retain(|_, until| *until > now);
         if self.others.is_empty() && !self.any {
             return;
         }

@@ -134,6 +134,7 @@ impl<M: Octets> Views<M> {
         let votes = own.view.me.is_some_and(|me| own.view.members[usize::from(me.0)].votes);
         let promised = own.promised;
         let unheard = own.doubts.unheard(at.cx().now(), self.config.round);
+        let yields = own.view.me.is_some_and(|me| own.doubts.has_yielded(usize::from(me.0)));
         let is_stuck = own.blocked.is_some() || own.doubts.any();
         if !votes && self.is_ready {
             self.say_to_firsts(at, &What::Ready);
@@ -142,7 +143,7 @@ impl<M: Octets> Views<M> {
             self.say_to_firsts(at, &What::Leave);
         }
         if !unheard.is_empty() {
-            self.say_to_firsts(at, &What::Unheard(unheard));
+            self.say_to_firsts(at, &What::Unheard { ranks: unheard, yields });
         }
         if is_stuck && self.keeps(9) && self.is_one_of_few(at) {
             self.say(at, group, of, promised, What::Announce { first: false });
@@ -181,13 +182,17 @@ impl<M: Octets> Views<M> {
         &mut self,
         at: &mut dyn GroupPlace<M>,
         from: Identity,
-        unheard: Vec<u16>,
+        (unheard, yields): (Vec<u16>, bool),
     ) {
-        let counts = self.keeps(13);
+        let (now, round, counts) = (at.cx().now(), self.config.round, self.keeps(13));
         if let Some(by) = self.rank(from).filter(|_| counts)
             && let Some(own) = &mut self.view
         {
-            own.doubts.hear(by, at.cx().now(), unheard);
+            own.doubts.hear(by, now, unheard);
+            // It says so again while it does.
+            if yields && from != self.own {
+                own.doubts.yields(by, now + round);
+            }
         }
     }
 

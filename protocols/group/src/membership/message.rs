@@ -16,7 +16,8 @@ pub struct ViewsHeader {
     /// LEAVE, 9: ANNOUNCE, 10: NEWER, 11: UNHEARD, 12: HERE, 13: MERGE, 14: MERGED.
     pub kind: u8,
     /// Of PROMISE 1: it has the state, 2: it had accepted a view, 4: it suspects members; of JOIN
-    /// 1: it may begin a group; of ANNOUNCE 1: it is the first of its part.
+    /// 1: it may begin a group; of ANNOUNCE 1: it is the first of its part; of UNHEARD 1: another is
+    /// to propose.
     pub flags: u8,
     /// The number of the view of which it speaks.
     pub number: u32,
@@ -88,8 +89,9 @@ pub(super) enum What {
     Announce { first: bool },
     /// There is a newer view than that of the ballot.
     Newer(Arc<GroupView>),
-    /// It has not heard the members of these ranks for long.
-    Unheard(Vec<u16>),
+    /// It has not heard the members of these ranks for long; and, where it `yields`, most of the
+    /// others have, so that another is to propose.
+    Unheard { ranks: Vec<u16>, yields: bool },
     /// Answers JOIN: this view is the one to be named. What was recorded of another names it not.
     /// In a large view, where its sender is not the first, it names that: this one is to be asked.
     Here { first: Option<Participant> },
@@ -113,7 +115,7 @@ impl What {
             What::Leave => 8,
             What::Announce { .. } => 9,
             What::Newer(_) => 10,
-            What::Unheard(_) => 11,
+            What::Unheard { .. } => 11,
             What::Here { .. } => 12,
             What::Merge(_) => 13,
             What::Merged(_) => 14,
@@ -155,7 +157,10 @@ impl Message {
             What::Announce { first } => octets[1] = u8::from(*first),
             What::Join { founds } => octets[1] = u8::from(*founds),
             What::Newer(view) | What::Merge(view) => wire::push_view(&mut octets, view),
-            What::Unheard(ranks) => wire::push_ranks(&mut octets, ranks),
+            What::Unheard { ranks, yields } => {
+                octets[1] = u8::from(*yields);
+                wire::push_ranks(&mut octets, ranks);
+            }
             What::Here { first: Some(first) } => wire::push_participant(&mut octets, *first),
             _ => {}
         }
@@ -192,7 +197,7 @@ impl Message {
             8 => What::Leave,
             9 => What::Announce { first: flags & 1 != 0 },
             10 => What::Newer(front.view()?.into()),
-            11 => What::Unheard(front.ranks()?),
+            11 => What::Unheard { ranks: front.ranks()?, yields: flags & 1 != 0 },
             12 => What::Here { first: front.participant() },
             13 => What::Merge(front.view()?.into()),
             14 => What::Merged(choice(&mut front, ballot)?),

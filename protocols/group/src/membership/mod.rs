@@ -327,7 +327,9 @@ impl<M: Octets> Views<M> {
             What::Announce { first } => self.announced(at, from, (of, ballot), first),
             What::Merge(view) => self.asked_to_merge(at, from, (of, ballot), &view),
             What::Merged(choice) => self.is_merged(at, ballot, &choice.view),
-            What::Unheard(ranks) if is_here => self.complained(at, from, ranks),
+            What::Unheard { ranks, yields } if is_here => {
+                self.complained(at, from, (ranks, yields));
+            }
             What::Newer(view) => self.left_behind(at, ballot, &view),
             _ => {}
         }

@@ -12,7 +12,7 @@ use stackwright_wire::Message as Octets;
 
 use super::message::{Choice, What, key};
 use super::view::{quorum, rank};
-use super::{Identity, NAME, Views};
+use super::{Identity, InView, NAME, Views};
 use crate::layer::GroupPlace;
 use crate::wire;
 
@@ -76,16 +76,14 @@ impl<M: Octets> Views<M> {
         self.weigh(at);
         if let Some(own) = &self.round {
             let is_late = now.since(own.asked) > round / 6;
-            let is_deaf = own.chosen.is_none() && self.is_deaf();
+            let is_deaf = self.is_deaf();
             if now.since(own.since) > round && own.asks_to_merge() && self.larger.is_some() {
                 // The other part does not answer.
                 self.larger = None;
                 self.advance(at);
             } else if now.since(own.since) > round {
-                self.round = None;
                 let pause = round.mul_f64(at.cx().random(200) as f64 / 1000.0);
-                // Others have to leave this member out.
-                self.waits = now + pause + if is_deaf { DEAF * round } else { Duration::ZERO };
+                self.give_up(now, pause);
             } else if is_late && (is_deaf || self.each || is_large) {
                 // They may have noticed meanwhile; or it was lost, as is likely among many.
                 self.ask_again(at, is_deaf);
@@ -130,8 +128,9 @@ impl<M: Octets> Views<M> {
         let leaves =
             |member: &GroupMember| self.leavers.contains(&(member.participant, member.incarnation));
         // A member that leaves is gone as soon as it has told of the next view, and may not be
-        // heard: another proposes, where there is one.
-        let first = lives().find(|(_, member)| !leaves(member)).or_else(|| lives().next());
+        // heard: another proposes, where there is one; also for one that does not hear.
+        let stays = |rank: usize, one: &GroupMember| !leaves(one) && !own.doubts.has_yielded(rank);
+        let first = lives().find(|(rank, one)| stays(*rank, one)).or_else(|| lives().next());
         first.map(|(rank, _)| rank)
     }
 
@@ -152,6 +151,19 @@ impl<M: Octets> Views<M> {
         }
         if merges {
             self.ask_to_merge(at);
+        }
+    }
+
+    /// Gives up a proposal. If this member seems to be deaf, others have to leave it out.
+    fn give_up(&mut self, now: Instant, pause: Duration) {
+        let is_deaf = self.is_deaf();
+        self.round = None;
+        self.waits = now + pause;
+        let yields = is_deaf && self.keeps(15);
+        if let Some(InView { view, doubts, .. }) = self.view.as_mut().filter(|_| yields) {
+            // They may not see it so, since they know of other pairs that do not hear each other.
+            let me = view.me.map_or(0, |me| usize::from(me.0));
+            doubts.yields(me, now + DEAF * self.config.round);
         }
     }
 
@@ -219,10 +231,10 @@ impl<M: Octets> Views<M> {
     /// Handles REFUSE: somebody else proposes.
     pub(super) fn refused(&mut self, at: &mut dyn GroupPlace<M>, higher: Ballot) {
         self.most = self.most.max(higher.count);
-        if self.round.take_if(|round| round.ballot < higher).is_some() {
+        if self.round.as_ref().is_some_and(|round| round.ballot < higher) {
             let tenth = u64::try_from(self.config.round.as_millis()).unwrap_or(u64::MAX) / 6;
             let pause = tenth + at.cx().random(2 * tenth);
-            self.waits = at.cx().now() + Duration::from_millis(pause);
+            self.give_up(at.cx().now(), Duration::from_millis(pause));
         }
     }
 
@@ -258,6 +270,9 @@ impl<M: Octets> Views<M> {
     /// on without it: then it has not to decide who stays.
     fn is_deaf(&self) -> bool {
         let (Some(own), Some(round)) = (&self.view, &self.round) else { return false };
+        if round.chosen.is_some() {
+            return false;
+        }
         let me = own.view.me.map(|me| usize::from(me.0));
         let is_other = |rank: usize| Some(rank) != me && !own.doubts.has(rank);
         let others = round.promises.iter().filter(|(rank, _)| is_other(**rank));

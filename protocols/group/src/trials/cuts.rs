@@ -121,3 +121,12 @@ fn members_that_do_not_hear_each_other_stop_nobody() {
     let missed = missed.count();
     assert!(2 * missed > all, "rule 13 is missed with {missed} seeds of {all}");
 }
+
+#[test]
+fn who_takes_itself_for_deaf_lets_another_propose() {
+    // The second time both of two that do not hear each other do so, and refuse each other's ballots.
+    for seed in [367, 854] {
+        assert_eq!(stuck(seed, 0), None, "seed {seed}");
+        assert!(stuck(seed, 15).is_some(), "rule 15 is not missed with seed {seed}");
+    }
+}
