@@ -14,8 +14,9 @@ use crate::{Application, Asks, Lanes, Segment};
 const TURNS_MOST: usize = 10_000;
 
 /// The rounds in which an application and its stack may answer each other without a pause. A round
-/// is all requests that were queued when it began, as at a joint: those of a crowd are one round.
-const ROUNDS_MOST: usize = 1_000;
+/// is all requests that were queued when it began, as at a joint: those of a crowd are one round, a
+/// backlog is as many as it has messages.
+const ROUNDS_MOST: usize = 1 << 20;
 
 /// Identifies a station whose stack is a `P` and whose application is an `A`.
 pub struct StationId<P, A> {

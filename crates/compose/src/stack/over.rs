@@ -26,8 +26,9 @@ use stackwright_contract::{
 
 /// The rounds of answers that two neighbours may exchange without a pause. A round is everything
 /// that waited when it began, however many associations it is for: a crowd that answers at once is
-/// one round, and only a dialogue that never ends reaches this bound.
-pub(crate) const ROUNDS_MOST: usize = 1_000;
+/// one round. A backlog that is handed over message by message, as room for one after another comes
+/// back, takes as many rounds; only a dialogue that never ends reaches this bound.
+pub(crate) const ROUNDS_MOST: usize = 1 << 20;
 
 /// `U` over `L`.
 #[derive(Debug)]

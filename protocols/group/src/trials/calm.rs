@@ -11,6 +11,7 @@ use stackwright_contract::{Duration, Participant};
 use stackwright_group_checker::GroupRecord;
 use stackwright_simulator::{Conditions, Deed, Event, StationId, World};
 
+use super::scene::Replica;
 use super::seeds::{M, Process, Stack, added, host, open};
 
 /// A group, and whoever may join it.
@@ -86,13 +87,13 @@ impl Calm {
     /// Returns whether somebody wants to join the view of a member.
     pub(super) fn has_joiners(&self, station: usize) -> bool {
         let stack = self.world.stack(self.members[station]);
-        stack.lower.lower.lower.upper.hooks().has_joiners()
+        stack.membership().has_joiners()
     }
 
     /// Returns whether a member has accepted the next view.
     pub(super) fn accepted(&self, station: usize) -> bool {
         let stack = self.world.stack(self.members[station]);
-        let (views, _) = stack.lower.lower.lower.upper.hooks().views();
+        let (views, _) = stack.membership().views();
         // It was offered, and accepted.
         views.filter(|view| view.number > self.view(station).unwrap().number).count() == 2
     }

@@ -14,6 +14,7 @@ mod multicast;
 mod nth;
 mod parts;
 mod ring;
+mod scene;
 mod seeds;
 mod star;
 mod totality;

@@ -1,29 +1,22 @@
 //! Members of a large view, whose reports go through the first: replicas with faults of every kind,
 //! few of them that take their views for large ones, and many.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::string::String;
 use std::sync::Arc;
 use std::vec::Vec;
-use std::{format, vec};
 
 use fastrand::Rng;
 use stackwright_compose::{Over, stack};
 use stackwright_contract::services::{
-    Ballot, Batch, Credit, GroupMember, GroupOrder, GroupProperties, GroupView, GroupsRequest, Rank,
+    Ballot, Batch, Credit, GroupMember, GroupOrder, GroupProperties, GroupView, Rank,
 };
 use stackwright_contract::{Duration, Instant};
-use stackwright_group_checker::GroupRecord;
-use stackwright_simulator::{
-    CheckedDatagrams, Conditions, StationId, World, on_all_processors, seeds,
-};
+use stackwright_simulator::{CheckedDatagrams, on_all_processors, seeds};
 use stackwright_wire::{Header, Message};
 
 use super::hostile::Place;
-use super::seeds::{Ballots, Casts, M, Order, Process, at, host, open};
+use super::scene::{Outcome, Replica, Scene, loss};
+use super::seeds::{Ballots, Casts, M, Order, Process, at, host};
 use crate::layer::GroupHooks;
-use crate::membership::quorum_of;
 use crate::nak::NakHeader;
 use crate::{
     Mesh, MeshConfig, MicroLayer, Nak, NakConfig, RingDetector, SafeDelivery, StateTransfer,
@@ -38,24 +31,18 @@ stack! {
         over Mesh<M> over CheckedDatagrams<M>
 }
 
-struct Scene {
-    world: World<M>,
-    members: Vec<StationId<Star, Process>>,
-    alive: Vec<bool>,
-    facts: Rc<RefCell<GroupRecord>>,
-    random: Rng,
-    loss: f64,
+impl Replica for Star {
+    fn membership(&self) -> &Views<M> {
+        self.lower.lower.lower.upper.hooks()
+    }
 }
 
-impl Scene {
-    /// Makes `count` replicas. A view of more than `large` is a large one, where that is said.
-    fn new(seed: u64, count: usize, loss: f64, large: Option<usize>) -> Self {
-        let silence = Duration::from_millis(if large.is_some() { 200 } else { 500 });
-        let mut world = World::new(seed);
-        world.keep_drops();
-        let facts: Rc<RefCell<GroupRecord>> = Rc::default();
-        let peers: Vec<_> = (0..count.min(7)).map(at).collect();
-        let members = (0..count).map(|station| {
+/// Makes `count` replicas. A view of more than `large` is a large one, where that is said.
+fn scene(seed: u64, count: usize, loss: f64, large: Option<usize>) -> Scene<Star> {
+    let silence = Duration::from_millis(if large.is_some() { 200 } else { 500 });
+    let peers: Vec<_> = (0..count.min(7)).map(at).collect();
+    Scene::new(seed, loss, |world, facts| {
+        let replica = |station| {
             let founding = (station == 0).then_some(Duration::from_millis(100));
             let mut views = Views::new(ViewsConfig { founding, ..ViewsConfig::default() });
             let mut ring = RingDetector::new(silence);
@@ -73,176 +60,38 @@ impl Scene {
             let total = Over::new(MicroLayer::new(TotalOrder::new()), safe);
             let stack = Star::new(MicroLayer::new(StateTransfer::new()), total);
             world.add(host(station), stack, Process::new(facts.clone(), station as u32))
-        });
-        let members = members.collect();
-        let random = Rng::with_seed(seed);
-        let mut scene = Scene { world, members, alive: vec![true; count], facts, random, loss };
-        scene.conditions(&vec![0; count]);
-        (0..count).for_each(|station| scene.open(station));
-        scene
-    }
-
-    /// Members with different numbers do not hear each other.
-    fn conditions(&mut self, parts: &[u8]) {
-        let conditions = Conditions {
-            loss: self.loss.into(),
-            duplicate: 0.02,
-            delay: Duration::from_millis(1),
-            jitter: Duration::from_millis(15),
-            ..Conditions::IDEAL
         };
-        let parts = parts.iter().enumerate().map(|(station, part)| (host(station), *part));
-        self.world.network_mut().split(parts, &conditions);
-    }
+        (0..count).map(replica).collect()
+    })
+}
 
-    fn open(&mut self, station: usize) {
-        let name = self.world.application(self.members[station]).name;
-        self.world.ask(self.members[station], open(name, station));
-    }
-
-    fn crash(&mut self, station: usize) {
-        let member = self.members[station];
-        let association = self.world.application(member).name;
-        self.world.application_mut(member).die();
-        self.world.ask(member, GroupsRequest::Abort { association, code: 0 });
-        self.alive[station] = false;
-    }
-
-    fn revive(&mut self, most: usize) {
-        let dead: Vec<_> = (0..self.alive.len()).filter(|at| !self.alive[*at]).take(most).collect();
-        for station in dead {
-            self.alive[station] = true;
-            self.open(station);
-        }
-    }
-
-    /// Whether a quorum of every view keeps its memory without this station.
-    fn can_lose(&self, station: usize) -> bool {
-        let alive: Vec<_> = (0..self.members.len()).filter(|other| self.alive[*other]).collect();
-        let hooks = |at: usize| self.world.stack(self.members[at]).lower.lower.lower.upper.hooks();
-        alive.iter().all(|other| {
-            let (mut views, _) = hooks(*other).views();
-            views.all(|view| {
-                quorum_of(view, |member| {
-                    alive.iter().any(|one| {
-                        let (_, ready) = hooks(*one).views();
-                        *one != station && ready && hooks(*one).identity() == member
-                    })
-                })
-            })
-        })
-    }
-
-    /// Lets 10 ms pass; in six of ten times a member casts.
-    fn step(&mut self) {
-        self.world.run_for(Duration::from_millis(10));
-        let any = self.random.usize(..self.members.len());
-        let member = self.world.application_mut(self.members[any]);
-        if self.alive[any] && member.view.is_some() && !member.blocked && self.random.u8(..10) < 6 {
-            let cast = member.cast();
-            self.world.ask(self.members[any], cast);
-        }
-    }
-
-    fn fault(&mut self) {
-        let count = self.members.len();
-        let any = self.random.usize(..count);
-        match self.random.u32(..4) {
-            0 => {
-                let parts: Vec<u8> = (0..count).map(|_| self.random.u8(..2)).collect();
-                self.conditions(&parts);
-            }
-            1 => self.conditions(&vec![0; count]),
-            2 => {
-                let dead = self.alive.iter().filter(|alive| !**alive).count();
-                if dead < (count - 1) / 2 && self.alive[any] && self.can_lose(any) {
-                    self.crash(any);
-                }
-            }
-            _ => self.revive(1),
-        }
-    }
-
-    /// Returns whether all that live are in one view of them alone, and have the state.
-    fn are_together(&self) -> bool {
-        let alive = || (0..self.members.len()).filter(|at| self.alive[*at]);
-        let application = |at: usize| self.world.application(self.members[at]);
-        let first = alive().next().and_then(|at| application(at).view.as_ref());
-        let number = first.map(|view| view.number);
-        number.is_some()
-            && alive().all(|at| {
-                let member = application(at);
-                member.index.is_some()
-                    && member.view.as_ref().is_some_and(|view| {
-                        Some(view.number) == number && view.members.len() == alive().count()
-                    })
-            })
-    }
-
-    /// Returns whether that is so within `steps`.
-    fn comes_together(&mut self, steps: usize) -> bool {
-        (0..steps).any(|_| {
-            self.step();
-            self.are_together()
-        })
-    }
-
-    /// For people.
-    fn describe(&self) -> Vec<String> {
-        let all = (0..self.members.len()).map(|station| {
-            let member = self.world.application(self.members[station]);
-            let view = member.view.as_ref().map(|view| {
-                let voters = view.members.iter().filter(|member| member.votes).count();
-                (view.number, view.me, view.members.len(), voters)
-            });
-            let (blocked, state, alive) = (member.blocked, member.index, self.alive[station]);
-            let drops = self.world.drops(self.members[station]);
-            format!("{station}, alive {alive}: {view:?}, blocked {blocked}, {state:?}, {drops:?}")
-        });
-        all.collect()
-    }
-
-    fn packets(&self) -> u64 {
-        let all = || 0..self.members.len();
-        let pairs = all().flat_map(|from| all().map(move |to| (from, to)));
-        let offered = |(from, to)| self.world.network().counts(host(from), host(to)).offered;
-        pairs.map(offered).sum()
-    }
+fn packets(scene: &Scene<Star>) -> u64 {
+    let all = || 0..scene.members.len();
+    let pairs = all().flat_map(|from| all().map(move |to| (from, to)));
+    let offered = |(from, to)| scene.world.network().counts(host(from), host(to)).offered;
+    pairs.map(offered).sum()
 }
 
 /// What `seeds.rs` does with members that report to all.
 #[test]
 fn what_a_quorum_has_may_be_said_by_the_first() {
-    let run = |seed: u64| {
-        let loss = [0.0, 0.01, 0.05, 0.15][(seed / 5 % 4) as usize];
-        let mut scene = Scene::new(seed, 3 + (seed % 5) as usize, loss, Some(2));
-        for step in 0..2100 {
-            scene.step();
-            if step > 100 && scene.random.u32(..100) < 2 {
-                scene.fault();
-            }
-        }
-        let count = scene.members.len();
-        scene.loss = scene.loss.min(0.05);
-        scene.conditions(&vec![0; count]);
-        scene.revive(count);
-        let together = scene.comes_together(3000);
-        let (facts, end) = (scene.facts.borrow(), scene.describe());
-        (seed, facts.broken(), together.then_some(facts.installs), facts.deliveries, end)
-    };
+    let run = |seed| (seed, scene(seed, 3 + (seed % 5) as usize, loss(seed), Some(2)).run());
     let (mut installs, mut deliveries, all) = (0, 0, seeds(100));
     let count = all.end - all.start;
-    for (seed, broken, together, delivered, end) in on_all_processors(all, run) {
+    for (seed, Outcome { broken, together, installs: new, deliveries: more, end }) in
+        on_all_processors(all, run)
+    {
         assert!(broken.is_empty(), "seed {seed}: {broken:?}");
-        installs += together.unwrap_or_else(|| panic!("seed {seed}: no view of all\n{end:#?}"));
-        deliveries += delivered;
+        assert!(together.is_some(), "seed {seed}: no view of all\n{end:#?}");
+        installs += new;
+        deliveries += more;
     }
     assert!(installs > 20 * count && deliveries > 800 * count, "{installs}, {deliveries}");
 }
 
 #[test]
 fn forty_replicas_lose_their_first_and_send_few_packets() {
-    let mut scene = Scene::new(1, 40, 0.01, None);
+    let mut scene = scene(1, 40, 0.01, None);
     assert!(scene.comes_together(1000));
     (0..100).for_each(|_| scene.step());
     [0, 7, 8].into_iter().for_each(|station| scene.crash(station));
@@ -253,9 +102,9 @@ fn forty_replicas_lose_their_first_and_send_few_packets() {
     assert!(scene.facts.borrow().deliveries >= before + 37 * 40, "casts are delivered");
     let casts = |at: usize| scene.world.application(scene.members[at]).index;
     assert!((1..40).filter(|at| scene.alive[*at]).all(|at| casts(at) == casts(1)), "all of them");
-    let packets = scene.packets();
+    let before = packets(&scene);
     scene.world.run_for(Duration::from_secs(10));
-    let each = (scene.packets() - packets) as f64 / 37.0 / 10.0;
+    let each = (packets(&scene) - before) as f64 / 37.0 / 10.0;
     assert!((4.0..=8.0).contains(&each), "{each} packets a member and second");
     assert_eq!(scene.facts.borrow().broken(), [""; 0]);
 }

@@ -202,7 +202,8 @@ fn a_tree_of_three_levels() {
     );
 }
 
-/// Asks again whenever it is told something, or tells again whenever it is asked.
+/// Asks again whenever it is told something, as often as the word says, or tells again whenever it
+/// is asked.
 struct Endless<D>(std::marker::PhantomData<D>);
 
 impl<D: Lanes + 'static> Protocol for Endless<D> {
@@ -219,7 +220,10 @@ impl<D: Lanes + 'static> Protocol for Endless<D> {
     }
 
     fn handle_indication(&mut self, _: &Context, word: D::Indication, out: &mut impl Outlet<Self>) {
-        out.request(D::request(0, D::indicated(word).1));
+        let (what, left) = D::indicated(word).1;
+        if what > 0 {
+            out.request(D::request(0, (what - 1, left)));
+        }
     }
 }
 
@@ -227,22 +231,26 @@ fn endless<D>() -> Endless<D> {
     Endless(std::marker::PhantomData)
 }
 
-fn sentence<P: Driven>(mut stack: P) -> String {
+/// Lets them answer each other that often; `Err`: the sentence with which they are stopped.
+fn dialogue<P: Driven>(mut stack: P, answers: u32) -> Result<(), String> {
+    let word = (answers, 0);
     let mut ends = Ends(Log::default());
     let run =
-        std::panic::AssertUnwindSafe(|| stack.handle_request(&Context::new(1), (1, 1), &mut ends));
-    let panic = std::panic::catch_unwind(run).expect_err("they answer each other without end");
-    *panic.downcast::<String>().expect("a sentence")
+        std::panic::AssertUnwindSafe(|| stack.handle_request(&Context::new(1), word, &mut ends));
+    std::panic::catch_unwind(run).map_err(|panic| *panic.downcast().expect("a sentence"))
 }
 
+/// Room for one message comes back, and the next of a backlog is handed over, one after another.
 #[test]
-fn answers_without_end_are_stopped_in_the_same_words() {
-    let stack = sentence(Over::new(endless::<Talk>(), endless::<Wire>()));
-    let builder =
-        Builder::new().protocol("1", endless::<Talk>()).over("2").protocol("2", endless::<Wire>());
-    let graph: Woven = builder.top("1").build().expect("it fits");
-    assert_eq!(sentence(graph), stack);
-    assert_eq!(stack, "`endless` and `endless` answer each other without end");
+fn a_long_dialogue_ends_and_one_without_end_is_stopped_in_the_same_words() {
+    let stack = || Over::new(endless::<Talk>(), endless::<Wire>());
+    let graph = || -> Woven {
+        let top = Builder::new().protocol("1", endless::<Talk>()).over("2");
+        top.protocol("2", endless::<Wire>()).top("1").build().expect("it fits")
+    };
+    assert_eq!([dialogue(stack(), 100_000), dialogue(graph(), 100_000)], [Ok(()), Ok(())]);
+    let end = Err("`endless` and `endless` answer each other without end".to_owned());
+    assert_eq!([dialogue(stack(), u32::MAX), dialogue(graph(), u32::MAX)], [end.clone(), end]);
 }
 
 /// How many associations a crowd has: several times more words than any bound on rounds.
