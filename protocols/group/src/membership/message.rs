@@ -16,8 +16,8 @@ pub struct ViewsHeader {
     /// LEAVE, 9: ANNOUNCE, 10: NEWER, 11: UNHEARD, 12: HERE, 13: MERGE, 14: MERGED.
     pub kind: u8,
     /// Of PROMISE 1: it has the state, 2: it had accepted a view, 4: it suspects members; of JOIN
-    /// 1: it may begin a group; of ANNOUNCE 1: it is the first of its part; of UNHEARD 1: another is
-    /// to propose.
+    /// 1: it may begin a group; of ANNOUNCE 1: it is the first of its part; of UNHEARD 1: another
+    /// is to propose.
     pub flags: u8,
     /// The number of the view of which it speaks.
     pub number: u32,

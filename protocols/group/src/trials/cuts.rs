@@ -124,7 +124,8 @@ fn members_that_do_not_hear_each_other_stop_nobody() {
 
 #[test]
 fn who_takes_itself_for_deaf_lets_another_propose() {
-    // The second time both of two that do not hear each other do so, and refuse each other's ballots.
+    // The second time both of two that do not hear each other do so, and refuse each other's
+    // ballots.
     for seed in [367, 854] {
         assert_eq!(stuck(seed, 0), None, "seed {seed}");
         assert!(stuck(seed, 15).is_some(), "rule 15 is not missed with seed {seed}");
