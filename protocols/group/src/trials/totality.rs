@@ -262,6 +262,11 @@ impl Scene {
             })
         })
     }
+
+    /// Returns whether any of them has promised something of the next view.
+    fn changes(&self) -> bool {
+        self.members.iter().any(|member| self.world.application(*member).blocked)
+    }
 }
 
 /// Members come and go, where a detector notices; returns what is wrong.
@@ -272,8 +277,8 @@ fn run(layers: &[usize], seed: u64, promised: Guarantees) -> Option<String> {
     for turn in 0..240 {
         scene.step(&mut random);
         match turn % 80 {
-            // A crash loses all memory; a quorum keeps it.
-            20 if heals && scene.are_together() => {
+            // A crash loses all memory; a quorum keeps it, also of a view that is offered.
+            20 if heals && scene.are_together() && !scene.changes() => {
                 let station = random.usize(..MEMBERS);
                 let member = scene.members[station];
                 let association = scene.world.application(member).name;
