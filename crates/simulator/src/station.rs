@@ -14,9 +14,8 @@ use crate::{Application, Asks, Lanes, Segment};
 const TURNS_MOST: usize = 10_000;
 
 /// The rounds in which an application and its stack may answer each other without a pause. A round
-/// is all requests that were queued when it began, as at a joint: those of a crowd are one round, a
-/// backlog is as many as it has messages.
-const ROUNDS_MOST: usize = 1 << 20;
+/// is all requests that were queued when it began, as at a joint, where a backlog may take millions.
+const ROUNDS_MOST: usize = 1 << 23;
 
 /// Identifies a station whose stack is a `P` and whose application is an `A`.
 pub struct StationId<P, A> {

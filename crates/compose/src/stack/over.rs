@@ -27,8 +27,9 @@ use stackwright_contract::{
 /// The rounds of answers that two neighbours may exchange without a pause. A round is everything
 /// that waited when it began, however many associations it is for: a crowd that answers at once is
 /// one round. A backlog that is handed over message by message, as room for one after another comes
-/// back, takes as many rounds; only a dialogue that never ends reaches this bound.
-pub(crate) const ROUNDS_MOST: usize = 1 << 20;
+/// back, takes two rounds for each: it may have four million, as many as a thousand senders have in
+/// flight. Only a dialogue that never ends reaches this bound.
+pub(crate) const ROUNDS_MOST: usize = 1 << 23;
 
 /// `U` over `L`.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use stackwright_contract::{Duration, Participant};
 use stackwright_group_checker::GroupRecord;
 use stackwright_simulator::{Conditions, Deed, Event, StationId, World};
 
-use super::scene::Replica;
+use super::scene::{Replica, crash};
 use super::seeds::{M, Process, Stack, added, host, open};
 
 /// A group, and whoever may join it.
@@ -44,12 +44,8 @@ impl Calm {
         self.world.ask(self.members[station], open(name, station));
     }
 
-    /// Ends it at once; it may be opened again, as another.
     pub(super) fn crash(&mut self, station: usize) {
-        let member = self.members[station];
-        let association = self.world.application(member).name;
-        self.world.application_mut(member).die();
-        self.world.ask(member, GroupsRequest::Abort { association, code: 0 });
+        crash(&mut self.world, self.members[station]);
     }
 
     pub(super) fn leave(&mut self, station: usize) {

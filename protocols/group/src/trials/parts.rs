@@ -12,10 +12,9 @@ use stackwright_contract::rules::fits;
 use stackwright_contract::services::{Credit, GroupView, GroupsRequest};
 use stackwright_contract::{Duration, Guarantees, Participant, Protocol};
 use stackwright_group_checker::GroupRecord;
-use stackwright_simulator::{
-    CheckedDatagrams, Conditions, StationId, World, on_all_processors, seeds,
-};
+use stackwright_simulator::{CheckedDatagrams, StationId, World, on_all_processors, seeds};
 
+use super::scene::divide;
 use super::seeds::{Casts, M, Order, Process, Silence, at, host, open};
 use crate::layer::GroupHooks;
 use crate::{
@@ -71,17 +70,8 @@ impl Scene {
         }
     }
 
-    /// Members of different parts do not hear each other.
     fn divide(&mut self, parts: &[u8]) {
-        let conditions = Conditions {
-            loss: self.loss.into(),
-            duplicate: 0.02,
-            delay: Duration::from_millis(1),
-            jitter: Duration::from_millis(15),
-            ..Conditions::IDEAL
-        };
-        let parts = parts.iter().enumerate().map(|(station, part)| (host(station), *part));
-        self.world.network_mut().split(parts, &conditions);
+        divide(&mut self.world, self.loss, parts);
     }
 
     fn step(&mut self) {

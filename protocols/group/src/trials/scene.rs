@@ -50,6 +50,29 @@ pub(super) struct Outcome {
     pub(super) end: Vec<String>,
 }
 
+/// Members with different numbers do not hear each other; of what the others send, so much is lost.
+pub(super) fn divide(world: &mut World<M>, loss: f64, parts: &[u8]) {
+    let conditions = Conditions {
+        loss: loss.into(),
+        duplicate: 0.02,
+        delay: Duration::from_millis(1),
+        jitter: Duration::from_millis(15),
+        ..Conditions::IDEAL
+    };
+    let parts = parts.iter().enumerate().map(|(station, part)| (host(station), *part));
+    world.network_mut().split(parts, &conditions);
+}
+
+/// Ends a member, and with it its memory; it may be opened again, as another.
+pub(super) fn crash<P>(world: &mut World<M>, member: StationId<P, Process>)
+where
+    P: Protocol<Provides = Groups<M>, Uses: Lanes<M>> + 'static,
+{
+    let association = world.application(member).name;
+    world.application_mut(member).die();
+    world.ask(member, GroupsRequest::Abort { association, code: 0 });
+}
+
 impl<S: Replica> Scene<S> {
     /// Opens the replicas that `added` returns.
     pub(super) fn new(
@@ -68,17 +91,8 @@ impl<S: Replica> Scene<S> {
         scene
     }
 
-    /// Members with different numbers do not hear each other.
     fn conditions(&mut self, parts: &[u8]) {
-        let conditions = Conditions {
-            loss: self.loss.into(),
-            duplicate: 0.02,
-            delay: Duration::from_millis(1),
-            jitter: Duration::from_millis(15),
-            ..Conditions::IDEAL
-        };
-        let parts = parts.iter().enumerate().map(|(station, part)| (host(station), *part));
-        self.world.network_mut().split(parts, &conditions);
+        divide(&mut self.world, self.loss, parts);
     }
 
     fn heal(&mut self) {
@@ -90,12 +104,8 @@ impl<S: Replica> Scene<S> {
         self.world.ask(self.members[station], open(name, station));
     }
 
-    /// Ends it, and with it its memory.
     pub(super) fn crash(&mut self, station: usize) {
-        let member = self.members[station];
-        let association = self.world.application(member).name;
-        self.world.application_mut(member).die();
-        self.world.ask(member, GroupsRequest::Abort { association, code: 0 });
+        crash(&mut self.world, self.members[station]);
         self.alive[station] = false;
     }
 

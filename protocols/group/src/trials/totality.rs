@@ -10,13 +10,12 @@ use std::{format, thread, vec};
 use fastrand::Rng;
 use stackwright_compose::{Over, stack};
 use stackwright_contract::rules::{Misfit, fits, stacked};
-use stackwright_contract::services::{
-    Batch, Credit, GroupNotice, GroupOrder, GroupProperties, GroupsRequest,
-};
+use stackwright_contract::services::{Batch, Credit, GroupNotice, GroupOrder, GroupProperties};
 use stackwright_contract::{Duration, Facts, Guarantees, Instant, Participant, Protocol};
 use stackwright_group_checker::GroupRecord;
 use stackwright_simulator::{CheckedDatagrams, Conditions, StationId, World, seeds};
 
+use super::scene::crash;
 use super::seeds::{M, Process, at, host, open};
 use crate::layer::{GroupHooks, GroupPlace};
 use crate::{
@@ -280,10 +279,7 @@ fn run(layers: &[usize], seed: u64, promised: Guarantees) -> Option<String> {
             // A crash loses all memory; a quorum keeps it, also of a view that is offered.
             20 if heals && scene.are_together() && !scene.changes() => {
                 let station = random.usize(..MEMBERS);
-                let member = scene.members[station];
-                let association = scene.world.application(member).name;
-                scene.world.application_mut(member).die();
-                scene.world.ask(member, GroupsRequest::Abort { association, code: 0 });
+                crash(&mut scene.world, scene.members[station]);
                 dead = Some(station);
             }
             50 if heals => {
