@@ -14,7 +14,7 @@ use crate::{Application, Asks, Lanes, Segment};
 const TURNS_MOST: usize = 10_000;
 
 /// The rounds in which an application and its stack may answer each other without a pause. A round
-/// is all requests that were queued when it began, as at a joint, where a backlog may take millions.
+/// is all requests that were queued when it began, as at a joint: a backlog may take millions.
 const ROUNDS_MOST: usize = 1 << 23;
 
 /// Identifies a station whose stack is a `P` and whose application is an `A`.
